@@ -1,0 +1,48 @@
+/** One call as a mount read it. Nothing has been decided about it; nothing in it is normalised. */
+export type Call = HttpCall | FunctionCall
+
+export type Header = readonly [name: string, value: string]
+
+export type Caller = {
+  /** Bearer token of the Authorization header, without the scheme; stripped before the upstream. */
+  readonly bearer: string | null
+  /** Subject of a verified client certificate. */
+  readonly certificate: string | null
+  /** An in-process caller vouched for by the embedding application. */
+  readonly asserted: string | null
+  /** Where the bytes came from; used by the pre-identity limiter only. */
+  readonly source: string
+}
+
+type Common = {
+  readonly caller: Caller
+  readonly idempotencyKey: string | null
+  /** Gate-Approval: names an approval, is no credential. */
+  readonly approvalId: string | null
+  /** Prefer: wait=n, already capped. */
+  readonly waitSeconds: number
+}
+
+export type HttpCall = Common & {
+  readonly kind: 'http'
+  readonly method: string
+  /** The configured upstream's name. */
+  readonly upstream: string
+  /** The request target exactly as received. */
+  readonly target: string
+  /** Lower-case names in received order, duplicates kept. */
+  readonly headers: readonly Header[]
+  /** `too_large` and `aborted` mean that the mount could not read it all. */
+  readonly body:
+    | { readonly kind: 'read'; readonly bytes: Uint8Array }
+    | { readonly kind: 'too_large' | 'aborted' }
+  /** A route guard names the tool itself; otherwise the manifest's rules match. */
+  readonly tool: string | null
+}
+
+export type FunctionCall = Common & {
+  readonly kind: 'function'
+  readonly tool: string
+  /** The arguments' exact JSON octets. */
+  readonly argumentsJson: Uint8Array
+}

@@ -1,0 +1,13 @@
+/**
+ * What the core needs of cryptography, as a parameter: node:crypto on the server
+ * (adapters/crypto-node.ts), noble in a browser (core/crypto-noble.ts). Both engines MUST give the
+ * same answer for every input, edge cases of Ed25519 and ES256 included.
+ */
+export type Crypto = {
+  readonly name: string
+  sha256(data: Uint8Array): Uint8Array
+  /** Strict: small-order and non-canonical keys, S ≥ L and torsioned points are refused. */
+  verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
+  /** `publicKey` is the uncompressed point (65 bytes, 0x04); the signature raw r‖s, 64 bytes. */
+  verifyES256(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
+}

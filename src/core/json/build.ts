@@ -1,0 +1,70 @@
+import canonicalizePackage from 'canonicalize'
+import type { Crypto } from '../crypto.js'
+import { hex } from '../hex.js'
+import { utf8 } from '../text.js'
+import { canonicalNormalized } from './canonical.js'
+import type { JsonValue, Plain } from './value.js'
+
+/**
+ * Canonical forms of values we build ourselves: `canonicalize` behind the guard that refuses what has
+ * no reproducible digest. A refusal here is our own bug, so it throws.
+ */
+const LONE_SURROGATE = /\p{Surrogate}/u
+const canonicalize = canonicalizePackage as unknown as (value: unknown) => string | undefined
+
+export function canonicalOf(value: Plain): string {
+  guard(value, '$')
+  const text = canonicalize(value)
+  if (text === undefined) throw new TypeError('a value without a canonical form')
+  return text
+}
+
+/** JSON-DIGEST (seed §2) of a value we built. */
+export function jsonDigest(value: Plain, crypto: Pick<Crypto, 'sha256'>): string {
+  return hex(crypto.sha256(utf8(canonicalOf(normalize(value)))))
+}
+
+/** JSON-DIGEST of a parsed value; null when a float or unsafe integer forbids it. */
+export function jsonDigestOf(value: JsonValue, crypto: Pick<Crypto, 'sha256'>): string | null {
+  const text = canonicalNormalized(value)
+  return text === null ? null : hex(crypto.sha256(utf8(text)))
+}
+
+/** Absent-field normalization, bottom-up (seed §2): null, [] and {} members go, array elements stay. */
+export function normalize(value: Plain): Plain {
+  if (Array.isArray(value)) return value.map(normalize)
+  if (value === null || typeof value !== 'object') return value
+  const out: Record<string, Plain> = Object.create(null)
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    const kept = normalize(member)
+    if (!isEmpty(kept)) out[name] = kept
+  }
+  return out
+}
+
+function isEmpty(value: Plain): boolean {
+  if (value === null) return true
+  if (typeof value !== 'object') return false
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0
+}
+
+function guard(value: Plain | undefined, path: string): void {
+  if (typeof value === 'number') {
+    if (!Number.isSafeInteger(value) || Object.is(value, -0)) {
+      throw new TypeError(`${path}: ${value} has no reproducible digest; use a decimal string`)
+    }
+  } else if (typeof value === 'string') {
+    if (LONE_SURROGATE.test(value)) throw new TypeError(`${path}: lone surrogate`)
+  } else if (Array.isArray(value)) {
+    value.forEach((element, index) => {
+      if (element === undefined) throw new TypeError(`${path}[${index}]: undefined`)
+      guard(element, `${path}[${index}]`)
+    })
+  } else if (value !== null && typeof value === 'object') {
+    for (const [name, member] of Object.entries(value)) {
+      if (LONE_SURROGATE.test(name)) throw new TypeError(`${path}: lone surrogate in a name`)
+      guard(member, `${path}.${name}`)
+    }
+  }
+}

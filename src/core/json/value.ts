@@ -1,0 +1,47 @@
+/**
+ * A parsed JSON value that lost nothing: numbers keep their token, objects are Maps, so that a
+ * member named `__proto__` is data and order is the order received.
+ */
+export class JsonNumber {
+  readonly token: string
+  constructor(token: string) {
+    this.token = token
+  }
+}
+
+export type JsonObject = ReadonlyMap<string, JsonValue>
+export type JsonArray = readonly JsonValue[]
+export type JsonValue = null | boolean | string | JsonNumber | JsonArray | JsonObject
+
+/** What we build ourselves: plain values with safe integers only. `undefined` members are absent. */
+export type Plain =
+  | null
+  | boolean
+  | string
+  | number
+  | readonly Plain[]
+  | { readonly [name: string]: Plain | undefined }
+
+export const isObject = (value: JsonValue | undefined): value is JsonObject => value instanceof Map
+export const isArray = (value: JsonValue | undefined): value is JsonArray => Array.isArray(value)
+
+/** The profile's float test is lexical: `1.0`, `1e2` and `-0.0` are floats whatever they equal. */
+export const isFloatToken = (token: string): boolean => /[.eE]/.test(token)
+
+export const isSafeIntegerToken = (token: string): boolean =>
+  !isFloatToken(token) && (token.length < 16 || Number.isSafeInteger(Number(token)))
+
+/**
+ * The plain form for code that wants JavaScript values (JSON Schema, policy context). Numbers become
+ * JavaScript numbers, so callers that must be exact read the tree instead. Objects have no prototype.
+ */
+export function toPlain(value: JsonValue): unknown {
+  if (value instanceof JsonNumber) return Number(value.token)
+  if (isArray(value)) return value.map(toPlain)
+  if (isObject(value)) {
+    const out: Record<string, unknown> = Object.create(null)
+    for (const [name, member] of value) out[name] = toPlain(member)
+    return out
+  }
+  return value
+}

@@ -1,0 +1,167 @@
+import type { Mode } from '../capsule/model.js'
+import type { IrreversibilityClass } from '../capsule/registries.js'
+import type { Plain } from '../json/value.js'
+
+/** The full manifest: what the short form expands to, what `manifest show --expanded` prints and what is digested. */
+export type Manifest = {
+  readonly manifest: 'gate.constraints/v1'
+  /** Reverse-DNS; bare constraint ids are prefixed with it. */
+  readonly id: string
+  readonly version: string
+  readonly mode: Mode
+  readonly default: { readonly no_match: 'deny' }
+  /** Name of the upstream in gate.yaml these tools live on. */
+  readonly upstream: string
+  /** First match wins. */
+  readonly rules: readonly ToolRule[]
+  readonly constraints: { readonly [id: string]: Constraint }
+  readonly tests: readonly ManifestTest[]
+}
+
+export type ArgType = 'string' | 'integer' | 'decimal' | 'boolean' | 'strings'
+export type ArgSource =
+  | { readonly in: 'body'; readonly pointer: string }
+  | { readonly in: 'query'; readonly name: string }
+  | { readonly in: 'path'; readonly name: string }
+  | { readonly in: 'header'; readonly name: string }
+export type Arg = { readonly type: ArgType; readonly optional: boolean; readonly from: ArgSource }
+
+export type ToolRule = {
+  readonly tool: string
+  /** `path` is a template: literal segments and `{name}`; matched against the raw, refused-not-normalised path. */
+  readonly match: { readonly method: string; readonly path: string }
+  /** Cedar action id and the resource entity id (`Tool::"…"`). */
+  readonly action: string
+  readonly resource: string
+  readonly args: { readonly [name: string]: Arg }
+  readonly effect: {
+    readonly type: string
+    readonly irreversibility_class: IrreversibilityClass
+    /** JSON pointer into the response body, recorded as effect.external_ref. */
+    readonly external_ref?: string
+  }
+  readonly success: {
+    /** `"200"` or `"200-299"`. */
+    readonly status: readonly string[]
+    /** A response body in which one of these holds is a failure although its status is not. */
+    readonly unless: readonly {
+      readonly pointer: string
+      readonly op: 'exists' | 'equals'
+      readonly value?: Plain
+    }[]
+  }
+  readonly deadlines: {
+    readonly connect_ms: number
+    readonly first_byte_ms: number
+    readonly total_ms: number
+  }
+  readonly connection: 'fresh' | 'pooled'
+  readonly close_delimited: 'refuse' | 'accept'
+  readonly hold_response: boolean
+  readonly capture: 'digest' | 'full'
+  readonly digest_salt: 'none' | 'tenant'
+  readonly bind_headers: readonly string[]
+  readonly forward_headers: readonly string[]
+  readonly response_location: 'rewrite' | 'allow'
+  /** Evidence is sealed under a key of this argument's value instead of the operator's day key. */
+  readonly subject?: string
+  readonly constraints: readonly string[]
+  readonly hitl?: Hitl
+}
+
+export type Hitl = {
+  readonly ttl_seconds: number
+  readonly quorum: number
+  readonly roles: readonly string[]
+  readonly min_assurance: 'L1' | 'L2' | 'L3'
+  readonly on_approval: 'retry' | 'dispatch'
+  readonly ladder: readonly { readonly roles: readonly string[]; readonly after_seconds: number }[]
+  readonly reminders_seconds: readonly number[]
+}
+
+/** Missing input is an error, never a pass; an error is a block or a question, never a pass. */
+export type Constraint = {
+  readonly check_type: string
+  readonly method: string
+  readonly severity: 'low' | 'medium' | 'high' | 'critical'
+  readonly on_fail: 'block' | 'hitl' | 'warn'
+  readonly on_error: 'block' | 'hitl'
+  /** Name → argument name, or a source outside `args`. */
+  readonly select: { readonly [input: string]: string }
+  /** JSON Schema 2020-12 of the inputs object; floats refused. */
+  readonly evidence_schema: Plain
+  readonly thresholds: { readonly [name: string]: Plain }
+  readonly predicate: Predicate
+}
+
+export type CompareOp = 'lt' | 'lte' | 'gt' | 'gte' | 'eq' | 'ne'
+/** A literal threshold by name, optionally looked up by the value of an input (`max` by `currency`). */
+export type Threshold = { readonly threshold: string; readonly by?: string }
+
+/** The closed set. Adding a kind is a change of this type, of the evaluator and of docs/manifest.md. */
+export type Predicate =
+  | { readonly kind: 'exists'; readonly input: string }
+  | { readonly kind: 'absent'; readonly input: string }
+  | { readonly kind: 'equals'; readonly input: string; readonly to: Threshold }
+  | { readonly kind: 'in_set'; readonly input: string; readonly set: Threshold }
+  | { readonly kind: 'not_in_set'; readonly input: string; readonly set: Threshold }
+  /** Anchored at both ends, linear time (re2js). */
+  | { readonly kind: 'regex'; readonly input: string; readonly pattern: Threshold }
+  | {
+      readonly kind: 'length'
+      readonly input: string
+      readonly min?: Threshold
+      readonly max?: Threshold
+    }
+  | {
+      readonly kind: 'integer_range'
+      readonly input: string
+      readonly min?: Threshold
+      readonly max?: Threshold
+    }
+  | {
+      readonly kind: 'decimal_compare'
+      readonly input: string
+      readonly op: CompareOp
+      readonly to: Threshold
+    }
+  | { readonly kind: 'json_schema'; readonly input: string; readonly schema: Threshold }
+  | { readonly kind: 'url_host_in'; readonly input: string; readonly set: Threshold }
+  | { readonly kind: 'hash_equals'; readonly input: string; readonly to: Threshold }
+  /** Clock = the capsule's timestamp, in UTC. */
+  | {
+      readonly kind: 'time_window'
+      readonly from: Threshold
+      readonly until: Threshold
+      readonly days?: Threshold
+    }
+  | {
+      readonly kind: 'count_in_window'
+      readonly scope: readonly string[]
+      readonly window_seconds: number
+      readonly max: Threshold
+    }
+  | {
+      readonly kind: 'sum_in_window'
+      readonly input: string
+      readonly scope: readonly string[]
+      readonly window_seconds: number
+      readonly max: Threshold
+    }
+  | {
+      readonly kind: 'dedupe_key'
+      readonly scope: readonly string[]
+      readonly window_seconds: number
+    }
+  | { readonly kind: 'all'; readonly of: readonly Predicate[] }
+  | { readonly kind: 'any'; readonly of: readonly Predicate[] }
+  | { readonly kind: 'not'; readonly of: Predicate }
+
+export type ManifestTest = {
+  readonly tool: string
+  readonly args: { readonly [name: string]: Plain }
+  readonly expect: {
+    readonly verdict: 'pass' | 'blocked' | 'ask'
+    readonly constraints?: { readonly [id: string]: 'pass' | 'fail' | 'error' }
+  }
+}

@@ -1,0 +1,250 @@
+import type { Observation } from './core/capsule/observation.js'
+import type { Plain } from './core/json/value.js'
+
+/** The gate's outside world. Each port is a few methods and a promise; test/contract holds drivers to it. */
+
+// ── Clock and ids ────────────────────────────────────────────────────────────
+export type Clock = {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Monotonic milliseconds, for deadlines in between. */
+  monotonic(): number
+}
+export type Ids = {
+  /** UUIDv7; MUST be unique and MUST NOT be guessable from earlier ones. */
+  actionId(): string
+  random(bytes: number): Uint8Array
+}
+
+// ── Journal ──────────────────────────────────────────────────────────────────
+/** What a writer gives: the type and the remaining members as JSON object text (`{…}`). */
+export type JournalEntry = { readonly type: string; readonly json: string }
+/** What stands in the file: the envelope, and the members by name. */
+export type JournalLine = {
+  readonly v: 1
+  readonly origin: string
+  readonly seq: number
+  /** RFC 6962 leaf hash of the previous line, hex. */
+  readonly prev: string
+  /** RFC 3339 UTC with milliseconds; never goes back within an origin. */
+  readonly at: string
+  readonly type: string
+  readonly [member: string]: unknown
+}
+export type Appended = { readonly seq: number; readonly at: string; readonly hash: string }
+export type Head = { readonly seq: number; readonly hash: string }
+
+export type Journal = {
+  readonly origin: string
+  /**
+   * MUST NOT resolve before all the lines are durable and totally ordered; entries of one call MUST be
+   * adjacent. MUST reject, leaving no part of them behind for a later reader, if they cannot be written.
+   * MUST accept `urgent` entries (conclusions of calls already dispatched) out of the preallocated
+   * reserve when the disk is full.
+   */
+  append(
+    entries: readonly JournalEntry[],
+    options?: { urgent?: boolean },
+  ): Promise<readonly Appended[]>
+  /** The timestamp the next line may carry: now, but never before the last line's. */
+  timestamp(): string
+  head(): Head
+  /** Lines with seq ≥ from, in order, as parsed; checks linkage as it reads. */
+  lines(from?: number): AsyncIterable<JournalLine>
+  /** By action_id or capsule_id, newest first; uses the segment indexes. */
+  find(id: string): Promise<readonly JournalLine[]>
+  /** MUST refuse before dispatch while below the reserve: `ok: false` names why. */
+  health(): { readonly ok: boolean; readonly reason: string | null }
+  close(): Promise<void>
+}
+
+// ── Evidence ─────────────────────────────────────────────────────────────────
+export type EvidencePart = {
+  /** JSON-DIGEST of `value`, or SHA-256 of `bytes`: what the capsule commits to. */
+  readonly digest: string
+  readonly kind:
+    | 'constraint'
+    | 'cedar'
+    | 'reason'
+    | 'request'
+    | 'response'
+    | 'approval'
+    | 'vote'
+    | 'intent'
+    | 'frozen'
+    | 'observation'
+  readonly name?: string
+  readonly value?: Plain
+  readonly bytes?: Uint8Array
+}
+export type EvidenceRecord = {
+  readonly actionId: string
+  readonly operator: string
+  /** When named, the record is sealed under this subject's key and goes when the subject is erased. */
+  readonly subject: string | null
+  readonly at: string
+  readonly parts: readonly EvidencePart[]
+}
+export type Found<T> =
+  | { readonly state: 'present'; readonly value: T }
+  | { readonly state: 'erased' }
+  | { readonly state: 'missing' }
+
+export type Evidence = {
+  /**
+   * MUST be durable before it resolves, and MUST have handed its bytes to the kernel before it returns
+   * its promise, so that after kill -9 evidence precedes the capsule that commits to it.
+   */
+  put(record: EvidenceRecord): Promise<void>
+  byAction(actionId: string): Promise<Found<readonly EvidencePart[]>>
+  byDigest(digest: string): Promise<Found<EvidencePart>>
+  /** Manifest and policy-set bytes by digest: public to auditors, never erased. */
+  putPublic(digest: string, bytes: Uint8Array): Promise<void>
+  getPublic(digest: string): Promise<Uint8Array | null>
+  /** Destroys the key; MUST leave digests intact. Returns how many records went dark. */
+  erase(
+    scope: { readonly subject: string } | { readonly operator: string; readonly day: string },
+  ): Promise<number>
+  health(): { readonly ok: boolean; readonly reason: string | null }
+  close(): Promise<void>
+}
+
+// ── Signer ───────────────────────────────────────────────────────────────────
+export type SigningPurpose = 'statement' | 'event' | 'webhook'
+export type Signer = {
+  /** Raw 32-byte kid of the current key of that purpose (RFC 9679 thumbprint). */
+  kid(purpose: SigningPurpose): Uint8Array
+  /** Ed25519. MUST refuse a retired key. */
+  sign(purpose: SigningPurpose, message: Uint8Array): Uint8Array
+}
+
+// ── Policy ───────────────────────────────────────────────────────────────────
+/** Values as Cedar wants them, built by us from typed arguments: never an agent's own `__entity` or `__extn`. */
+export type CedarValue =
+  | string
+  | boolean
+  | number
+  | { readonly __extn: { readonly fn: string; readonly arg: string } }
+  | readonly CedarValue[]
+  | { readonly [name: string]: CedarValue }
+
+export type PolicyRequest = {
+  readonly principal: string
+  readonly roles: readonly string[]
+  readonly developer: string
+  readonly action: string
+  readonly resource: string
+  readonly irreversibility: string
+  readonly args: { readonly [name: string]: CedarValue }
+  readonly approval: { readonly granted: boolean }
+}
+export type PolicyDecision =
+  | {
+      readonly kind: 'permit'
+      readonly policies: readonly string[]
+      readonly observed: readonly ObservedPolicy[]
+      readonly request: Plain
+    }
+  | {
+      readonly kind: 'deny'
+      readonly policies: readonly string[]
+      readonly observed: readonly ObservedPolicy[]
+      readonly request: Plain
+      readonly reason: string | null
+    }
+  /** Denied only by policies that ask for a human, and an approval would lift it (what-if run). */
+  | {
+      readonly kind: 'ask'
+      readonly policies: readonly string[]
+      readonly observed: readonly ObservedPolicy[]
+      readonly request: Plain
+      readonly reason: string | null
+    }
+  | {
+      readonly kind: 'error'
+      readonly errorClass: string
+      readonly detail: string
+      readonly request: Plain
+    }
+/** A policy in observe mode that would have changed the decision. */
+export type ObservedPolicy = { readonly id: string; readonly would: 'permit' | 'deny' | 'ask' }
+
+export type PolicyEngine = {
+  /** SHA-256 over the loaded set, hex; changes exactly when the set does. */
+  readonly digest: string
+  readonly policyIds: readonly string[]
+  /** MUST return an error value, never permit, when any policy errored or the schema was not applied. MUST NOT throw. */
+  decide(request: PolicyRequest): PolicyDecision
+}
+
+// ── State ────────────────────────────────────────────────────────────────────
+export type BudgetClaim = {
+  readonly constraint: string
+  /** Scope key, already digested. */
+  readonly scope: string
+  readonly windowSeconds: number
+  readonly kind: 'count' | 'sum' | 'dedupe'
+  /** Exact decimal; `"1"` for counts. */
+  readonly amount: string
+  /** Exact decimal; for dedupe `"1"`. */
+  readonly max: string
+  /** Observe mode: record the total, never refuse. */
+  readonly advisory: boolean
+}
+export type BudgetReading = {
+  readonly constraint: string
+  readonly prior: string
+  readonly within: boolean
+}
+export type ReserveRequest = {
+  readonly actionId: string
+  readonly operator: string
+  readonly agent: string
+  readonly requestDigest: string
+  readonly at: number
+  readonly key: string | null
+  readonly grant: string | null
+  readonly budgets: readonly BudgetClaim[]
+}
+export type KeyState =
+  | {
+      readonly state: 'in_flight' | 'unknown'
+      readonly actionId: string
+      readonly requestDigest: string
+    }
+  | {
+      readonly state: 'completed'
+      readonly actionId: string
+      readonly capsuleId: string
+      readonly requestDigest: string
+    }
+export type Reservation = {
+  readonly kind: 'reserved'
+  readonly actionId: string
+  readonly readings: readonly BudgetReading[]
+}
+export type Conflict =
+  | { readonly kind: 'budget'; readonly readings: readonly BudgetReading[] }
+  | { readonly kind: 'key'; readonly holder: KeyState }
+  | { readonly kind: 'grant'; readonly why: 'spent' | 'expired' | 'unknown' | 'mismatch' }
+
+export type State = {
+  /** One atomic compare-and-set over grant, key and budgets; at most once across processes. */
+  reserve(request: ReserveRequest): Promise<Reservation | Conflict>
+  /** Commit keeps grant, key and budget spent; release gives all of them back (nothing was sent). */
+  settle(actionId: string, outcome: Settlement): Promise<void>
+  /** Look-up only; the claim is made at `reserve`. */
+  keyState(operator: string, agent: string, key: string): Promise<KeyState | null>
+}
+export type Settlement =
+  | { readonly kind: 'release' }
+  | { readonly kind: 'commit'; readonly capsuleId: string; readonly replayable: boolean }
+
+// ── Dispatch ─────────────────────────────────────────────────────────────────
+/** The mount's way to send the frozen call. It MUST NOT send anything before it is called, and MUST send exactly the frozen bytes. */
+export type Dispatch = (order: DispatchOrder) => Promise<Observation>
+export type DispatchOrder = {
+  readonly actionId: string
+  /** Resolves to false when the world changed since judgement: the first byte MUST NOT leave then. */
+  readonly stillAllowed: () => boolean
+}

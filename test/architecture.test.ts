@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+
+/**
+ * The house plan as a test: the first folder under src is the layer, and imports go one way.
+ * core ← ports ← {gate, adapters} ← config ← mounts ← cli; package entries stand on top.
+ */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  core: ['core'],
+  'ports.ts': ['core', 'ports.ts'],
+  gate: ['core', 'ports.ts', 'gate'],
+  adapters: ['core', 'ports.ts', 'adapters'],
+  config: ['core', 'ports.ts', 'gate', 'adapters', 'config'],
+  mounts: ['core', 'ports.ts', 'gate', 'adapters', 'config', 'mounts'],
+  cli: ['core', 'ports.ts', 'gate', 'adapters', 'config', 'mounts', 'cli', 'verify.ts'],
+  'verify.ts': ['core'],
+  'capsule.ts': ['core'],
+  'index.ts': ['core', 'ports.ts', 'gate', 'adapters', 'config', 'mounts'],
+}
+const SRC = join(import.meta.dirname, '..', 'src')
+
+type Source = { path: string; layer: string; text: string; imports: string[] }
+
+function sources(folder: string): Source[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return sources(path)
+    if (!entry.name.endsWith('.ts')) return []
+    const text = readFileSync(path, 'utf8')
+    const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
+      (m) => m[1] as string,
+    )
+    return [{ path: relative(SRC, path), layer: layerOf(relative(SRC, path)), text, imports }]
+  })
+}
+const layerOf = (path: string): string => path.split(sep)[0] as string
+const all = sources(SRC)
+const code = (text: string): string =>
+  text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+
+describe('layers', () => {
+  it('knows every folder and file at the top of src', () => {
+    expect([...new Set(all.map((s) => s.layer))].filter((layer) => !(layer in LAYERS))).toEqual([])
+  })
+
+  it('has no import that goes up', () => {
+    const upward = all.flatMap((source) =>
+      source.imports
+        .filter((to) => to.startsWith('.'))
+        .map((to) =>
+          layerOf(relative(SRC, join(SRC, source.path, '..', to)).replace(/\.js$/, '.ts')),
+        )
+        .filter((to) => !LAYERS[source.layer]?.includes(to))
+        .map((to) => `${source.path} → ${to}`),
+    )
+    expect(upward).toEqual([])
+  })
+
+  it('keeps adapters apart from each other', () => {
+    const folder = (path: string): string => path.split(sep).slice(0, 2).join(sep)
+    const across = all
+      .filter((s) => s.layer === 'adapters')
+      .flatMap((s) =>
+        s.imports
+          .filter((to) => to.startsWith('.'))
+          .map((to) => relative(SRC, join(SRC, s.path, '..', to)))
+          .filter((to) => layerOf(to) === 'adapters' && folder(to) !== folder(s.path))
+          .filter((to) => to !== join('adapters', 'crypto-node.js'))
+          .map((to) => `${s.path} → ${to}`),
+      )
+    expect(across).toEqual([])
+  })
+})
+
+describe('core', () => {
+  const PURE =
+    /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\bglobalThis\b|\bprocess\b|\bBuffer\b/
+  const PACKAGES = /^(@noble\/|canonicalize$|re2js$|ajv)/
+
+  it('has no clock, randomness or host globals; text.ts is the one door', () => {
+    const impure = all
+      .filter((s) => s.layer === 'core' && s.path !== join('core', 'text.ts'))
+      .filter((s) => PURE.test(code(s.text)))
+    expect(impure.map((s) => s.path)).toEqual([])
+  })
+
+  it('imports no Node module and no package beyond its few', () => {
+    const foreign = all
+      .filter((s) => s.layer === 'core')
+      .flatMap((s) =>
+        s.imports
+          .filter((to) => !to.startsWith('.') && !PACKAGES.test(to))
+          .map((to) => `${s.path} → ${to}`),
+      )
+    expect(foreign).toEqual([])
+  })
+})
+
+describe('witnesses', () => {
+  /** Promise 3 and 4: the two constructors of trust are called where the thing was seen, and nowhere else. */
+  const callers = (call: string): string[] =>
+    all
+      .filter((s) => code(s.text).includes(call) && !s.path.startsWith(join('core', 'capsule')))
+      .map((s) => s.path)
+
+  it('lets only the upstream adapter and the response interceptor witness a response', () => {
+    const allowed = [join('adapters', 'upstream'), join('mounts', 'express')]
+    expect(
+      callers('ObservedResponse.witness').filter((p) => !allowed.some((a) => p.startsWith(a))),
+    ).toEqual([])
+  })
+
+  it('lets only the decision entrance make a human decision', () => {
+    const allowed = [join('gate', 'resolve')]
+    expect(
+      callers('HumanDecision.authenticated').filter((p) => !allowed.some((a) => p.startsWith(a))),
+    ).toEqual([])
+  })
+})
