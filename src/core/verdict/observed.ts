@@ -1,0 +1,19 @@
+import type { Observation } from '../capsule/observation.js'
+import type { Code } from './table.js'
+
+/** What was seen of a dispatch → the row it is (DESIGN §6). Total over Observation. */
+export function rowOf(observation: Observation): Code {
+  switch (observation.kind) {
+    case 'not_sent':
+      if (observation.cause === 'withdrawn') return 'judgement_stale'
+      return observation.deadline ? 'deadline_before_dispatch' : 'upstream_unreachable'
+    case 'sent':
+      return observation.deadline ? 'deadline_after_dispatch' : 'outcome_unknown'
+    case 'claimed':
+      return observation.ok ? 'claimed' : 'outcome_unknown'
+    case 'complete': {
+      if (observation.response.seen.status >= 500) return 'tool_failed'
+      return observation.success ? 'executed' : 'tool_refused'
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import type { Plain } from '../json/value.js'
+import { type Code, TABLE, UNRECORDED, type UnrecordedCode } from './table.js'
+
+/** RFC 9457 problem document with the Enriched DENY members; no policy text, threshold or policy id ever. */
+export type Problem = {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance?: string
+  readonly code: string
+  readonly verdict: string | null
+  readonly action_id?: string
+  readonly capsule_id?: string
+  readonly dispatched: boolean
+  readonly idp_received: null
+  readonly deny_code: string
+  readonly deny_reason: string
+  readonly available_actions: readonly string[]
+  readonly suggested_paths: readonly string[]
+  readonly hem_available: boolean
+  readonly [extra: string]: Plain | undefined
+}
+
+/** Names a section of docs/errors.md; a URN, so that no host has to answer for it. */
+const PAGES = 'urn:capsule-gate:error:'
+
+export type ProblemIds = { readonly actionId: string; readonly capsuleId: string }
+
+/** `dispatched: true` tells a model that the tool may have acted. */
+export function problem(
+  code: Code,
+  status: number,
+  ids: ProblemIds,
+  extra: { readonly [name: string]: Plain } = {},
+): Problem {
+  const row = TABLE[code]
+  return {
+    type: `${PAGES}${code}`,
+    title: row.said,
+    status,
+    detail: `${row.said} ${row.instead}`,
+    instance: `urn:uuid:${ids.actionId}`,
+    code,
+    verdict: row.verdict,
+    action_id: ids.actionId,
+    capsule_id: ids.capsuleId,
+    dispatched: row.effect !== 'none',
+    idp_received: null,
+    deny_code: code,
+    deny_reason: row.said,
+    available_actions: [],
+    suggested_paths: [],
+    hem_available: false,
+    ...extra,
+  }
+}
+
+export function unrecordedProblem(code: UnrecordedCode, actionId?: string): Problem {
+  const { status, said, instead } = UNRECORDED[code]
+  return {
+    type: `${PAGES}${code}`,
+    title: said,
+    status,
+    detail: `${said} ${instead}`,
+    code,
+    verdict: null,
+    ...(actionId === undefined ? {} : { action_id: actionId }),
+    dispatched: code === 'record_lost',
+    idp_received: null,
+    deny_code: code,
+    deny_reason: said,
+    available_actions: [],
+    suggested_paths: [],
+    hem_available: false,
+  }
+}

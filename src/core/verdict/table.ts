@@ -1,0 +1,186 @@
+import type { DispositionDecision, VerdictClass } from '../capsule/registries.js'
+
+/**
+ * The product's constitution: everything that can happen to a call, what the record then says and
+ * what the caller is told (DESIGN §6, §7). One row per happening; the row's name is the stable code
+ * on the wire. `said` and `instead` are written for a model: what was refused, what to do instead.
+ */
+export type Mount = 'proxy' | 'middleware' | 'governed_proxy' | 'function'
+export type EffectRow = 'none' | 'confirmed' | 'failed' | 'dispatched'
+export type Row = {
+  readonly verdict: VerdictClass
+  readonly decision: DispositionDecision
+  readonly effect: EffectRow
+  /** `upstream`: the tool's own status and bytes are released. */
+  readonly status: number | 'upstream'
+  /** Where it can happen; the table test runs each row on each of these. */
+  readonly mounts: readonly Mount[]
+  readonly said: string
+  readonly instead: string
+}
+
+const EVERYWHERE: readonly Mount[] = ['proxy', 'middleware', 'governed_proxy', 'function']
+const HTTP: readonly Mount[] = ['proxy', 'middleware', 'governed_proxy']
+const NETWORK: readonly Mount[] = ['proxy', 'governed_proxy']
+
+type Text = readonly [said: string, instead: string]
+const row = (
+  verdict: VerdictClass,
+  decision: DispositionDecision,
+  effect: EffectRow,
+  status: Row['status'],
+  mounts: readonly Mount[],
+  [said, instead]: Text,
+): Row => ({ verdict, decision, effect, status, mounts, said, instead })
+const denied = (status: number, mounts: readonly Mount[], text: Text): Row =>
+  row('denied', 'reject', 'none', status, mounts, text)
+const blocked = (status: number, mounts: readonly Mount[], text: Text): Row =>
+  row('blocked', 'reject', 'none', status, mounts, text)
+const broken = (status: number, mounts: readonly Mount[], text: Text): Row =>
+  row('engine_failure', 'reject', 'none', status, mounts, text)
+
+const FIX_AND_RESEND = 'Correct the request and send it again; nothing was dispatched.'
+const ASK_OPERATOR = 'Do not retry unchanged; choose another action or ask the operator.'
+const SAFE_TO_RETRY = 'Nothing was dispatched; it is safe to try again later.'
+const UNKNOWN_OUTCOME =
+  'The tool may have acted: do not retry without the same Idempotency-Key; check the tool first.'
+
+export const TABLE = {
+  // match
+  tool_unknown: denied(403, HTTP, [
+    'No governed tool matches this method and path.',
+    'Call one of the tools you were given, with its exact path.',
+  ]),
+  target_malformed: denied(400, HTTP, [
+    'The request target is not in a form that can be judged.',
+    'Send a plain origin-form path without dot segments or encoded slashes.',
+  ]),
+  body_too_large: denied(413, HTTP, ['The request body is over the size limit.', FIX_AND_RESEND]),
+  body_aborted: denied(400, HTTP, ['The request body ended early.', FIX_AND_RESEND]),
+  body_unreadable: denied(400, EVERYWHERE, [
+    'The request body is not strict UTF-8 JSON of the expected type.',
+    'Send application/json without content coding, byte order mark or duplicate names.',
+  ]),
+  arguments_invalid: denied(400, EVERYWHERE, [
+    "An argument is missing or not of the tool's declared type.",
+    FIX_AND_RESEND,
+  ]),
+  // admit
+  unauthenticated: denied(401, HTTP, [
+    'The call carries no credential this gate accepts.',
+    'Send the bearer token or certificate that was issued to you.',
+  ]),
+  halted: denied(403, EVERYWHERE, [
+    'An operator has halted this agent, tool or everything.',
+    'Stop and wait; only an operator can resume.',
+  ]),
+  // constrain
+  constraint_failed: blocked(403, EVERYWHERE, [
+    "The call does not satisfy one of the operator's constraints.",
+    ASK_OPERATOR,
+  ]),
+  constraint_error: blocked(403, EVERYWHERE, [
+    'A constraint could not be decided from this call.',
+    FIX_AND_RESEND,
+  ]),
+  // authorize
+  policy_denied: denied(403, EVERYWHERE, ['No policy permits this action.', ASK_OPERATOR]),
+  policy_error: broken(503, EVERYWHERE, ['Policy could not be evaluated.', SAFE_TO_RETRY]),
+  // approve
+  decision_needed: row('needs_decision', 'needs_input', 'none', 403, EVERYWHERE, [
+    'A human must decide this call and nobody can be asked here.',
+    'Do not retry; tell your user that a person has to take this step.',
+  ]),
+  // reserve
+  budget_exceeded: blocked(429, EVERYWHERE, [
+    'A windowed limit on this tool is used up.',
+    'Wait for the window to pass before you try again.',
+  ]),
+  duplicate_call: blocked(409, EVERYWHERE, [
+    'The same call was already made within its window.',
+    'Do not repeat it; look up the earlier result.',
+  ]),
+  idempotency_mismatch: denied(422, EVERYWHERE, [
+    'This Idempotency-Key was used for a different request.',
+    'Use a fresh key for a new request.',
+  ]),
+  idempotency_in_flight: denied(409, EVERYWHERE, [
+    'A call with this Idempotency-Key is in flight or its outcome is unknown.',
+    'Ask for the status of the named action instead of sending it again.',
+  ]),
+  // dispatch
+  judgement_stale: broken(503, EVERYWHERE, [
+    'Policy, manifest, mode or halts changed while the call was judged.',
+    SAFE_TO_RETRY,
+  ]),
+  upstream_unreachable: broken(503, NETWORK, ['The tool could not be reached.', SAFE_TO_RETRY]),
+  deadline_before_dispatch: row('timeout', 'reject', 'none', 504, NETWORK, [
+    'The tool could not be reached in time.',
+    SAFE_TO_RETRY,
+  ]),
+  gate_failed: broken(503, EVERYWHERE, ['The gate could not process the call.', SAFE_TO_RETRY]),
+  // observe
+  executed: row('executed', 'accept', 'confirmed', 'upstream', HTTP, [
+    'The call was executed and its response observed.',
+    'Use the response.',
+  ]),
+  tool_refused: row('executed', 'accept', 'failed', 'upstream', HTTP, [
+    'The tool answered with a clean failure.',
+    "Read the tool's own answer.",
+  ]),
+  tool_failed: row('errored', 'accept', 'failed', 'upstream', HTTP, [
+    'The tool answered with a server error.',
+    UNKNOWN_OUTCOME,
+  ]),
+  outcome_unknown: row('errored', 'accept', 'dispatched', 502, EVERYWHERE, [
+    'The call was sent and its response was cut short.',
+    UNKNOWN_OUTCOME,
+  ]),
+  deadline_after_dispatch: row('timeout', 'accept', 'dispatched', 504, HTTP, [
+    'The call was sent and no complete response came in time.',
+    UNKNOWN_OUTCOME,
+  ]),
+  claimed: row('executed', 'accept', 'dispatched', 'upstream', ['middleware', 'function'], [
+    'The call was executed; the gate did not itself observe the result.',
+    'Use the result.',
+  ]),
+  recovered: row('errored', 'accept', 'dispatched', 502, EVERYWHERE, [
+    'The call was sent and the gate stopped before it saw the response.',
+    UNKNOWN_OUTCOME,
+  ]),
+  // pass-through routes: recorded, not governed
+  passed_through: row('executed', 'accept', 'dispatched', 'upstream', ['proxy'], [
+    'The request was passed through an ungoverned route.',
+    'Use the response.',
+  ]),
+} as const satisfies Record<string, Row>
+
+export type Code = keyof typeof TABLE
+
+/** Answers that have no capsule of their own (promise 1). */
+export const UNRECORDED = {
+  record_unavailable: {
+    status: 503,
+    said: 'The gate cannot write its record, so nothing was dispatched.',
+    instead: SAFE_TO_RETRY,
+  },
+  record_lost: {
+    status: 502,
+    said: 'The call was sent and its record could not be written; the response is withheld.',
+    instead: UNKNOWN_OUTCOME,
+  },
+  overloaded: {
+    status: 503,
+    said: 'The gate is shedding load, so nothing was read or dispatched.',
+    instead: SAFE_TO_RETRY,
+  },
+} as const
+export type UnrecordedCode = keyof typeof UNRECORDED
+
+type RowsWith<E extends EffectRow> = {
+  [C in Code]: (typeof TABLE)[C]['effect'] extends E ? C : never
+}[Code]
+/** Rows that end a call before one byte left. */
+export type RefusalCode = RowsWith<'none'>
+/** Rows that follow a dispatch. */
+export type EffectCode = Exclude<Code, RefusalCode>
