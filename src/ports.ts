@@ -1,3 +1,4 @@
+import type { Caller, Header } from './core/call.js'
 import type { Observation } from './core/capsule/observation.js'
 import type { Plain } from './core/json/value.js'
 
@@ -240,11 +241,37 @@ export type Settlement =
   | { readonly kind: 'release' }
   | { readonly kind: 'commit'; readonly capsuleId: string; readonly replayable: boolean }
 
+// ── Identity ─────────────────────────────────────────────────────────────────
+export type Identified =
+  | {
+      readonly kind: 'known'
+      readonly agent: string
+      readonly roles: readonly string[]
+      /** The agent identity and version that capsules name. */
+      readonly developer: string
+    }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+export type Identity = {
+  /** MUST answer `unknown`, never throw, for anything it cannot prove. */
+  identify(caller: Caller): Promise<Identified> | Identified
+}
+
 // ── Dispatch ─────────────────────────────────────────────────────────────────
-/** The mount's way to send the frozen call. It MUST NOT send anything before it is called, and MUST send exactly the frozen bytes. */
-export type Dispatch = (order: DispatchOrder) => Promise<Observation>
-export type DispatchOrder = {
-  readonly actionId: string
-  /** Resolves to false when the world changed since judgement: the first byte MUST NOT leave then. */
-  readonly stillAllowed: () => boolean
+/**
+ * The mount's way to send the call. It MUST NOT send anything before it is called, MUST send exactly
+ * the frozen bytes, and MUST call `stillAllowed` just before the first byte: false means that it may
+ * not leave, and the observation is `not_sent` with cause `withdrawn`.
+ */
+export type Dispatch = (order: DispatchOrder) => Promise<Dispatched>
+export type DispatchOrder = { readonly actionId: string; readonly stillAllowed: () => boolean }
+export type Dispatched = {
+  readonly observation: Observation
+  /** The whole response, when it was held: kept for replay and for `capture: full`. */
+  readonly held: HeldResponse | null
+}
+export type HeldResponse = {
+  readonly status: number
+  readonly headers: readonly Header[]
+  readonly body: Uint8Array
 }
