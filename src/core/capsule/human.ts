@@ -23,6 +23,10 @@ export class HumanDecision {
     if (assent.approver === '') throw new TypeError('a decision needs a person')
     return new HumanDecision(Object.freeze({ ...assent }))
   }
+  /** By brand, not by shape: a look-alike or an overridden getter yields null. */
+  static assentOf(value: unknown): Assent | null {
+    return typeof value === 'object' && value !== null && #assent in value ? value.#assent : null
+  }
   get assent(): Assent {
     return this.#assent
   }

@@ -37,7 +37,13 @@ export class ObservedResponse {
   static witness(seen: Witnessed): ObservedResponse {
     if (seen.octets.complete !== true)
       throw new TypeError('an incomplete response was not observed')
-    return new ObservedResponse(Object.freeze({ ...seen }))
+    return new ObservedResponse(
+      Object.freeze({ ...seen, octets: Object.freeze({ ...seen.octets }) }),
+    )
+  }
+  /** By brand, not by shape: a look-alike or an overridden getter yields null. */
+  static seenOf(value: unknown): Witnessed | null {
+    return typeof value === 'object' && value !== null && #seen in value ? value.#seen : null
   }
   get seen(): Witnessed {
     return this.#seen

@@ -1,0 +1,32 @@
+import { canonicalNormalized } from '../json/canonical.js'
+import type { JsonObject } from '../json/value.js'
+
+/**
+ * What depends on `format_version`: which bytes the content address covers, and how the statement names
+ * its payload. A later format is one more codec here; nothing else asks for the version.
+ */
+export type Codec = {
+  readonly format_version: string
+  /** Top-level members outside the content address: only a signature protects them (seed §5.1). */
+  readonly outside: readonly string[]
+  /** The text whose SHA-256 is capsule_id; null when a number has no reproducible form. */
+  canonicalForm(capsule: JsonObject): string | null
+  readonly contentType: { readonly agent_action: string; readonly outcome: string }
+}
+
+const OUTSIDE = ['capsule_id', 'chain'] as const
+
+export const FORMAT_2: Codec = {
+  format_version: '2',
+  outside: OUTSIDE,
+  canonicalForm: (capsule) => canonicalNormalized(capsule, OUTSIDE),
+  contentType: {
+    agent_action: 'application/agent-action-capsule+json',
+    outcome: 'application/agent-action-capsule-outcome+json',
+  },
+}
+
+const CODECS: readonly Codec[] = [FORMAT_2]
+
+export const codecFor = (format_version: unknown): Codec | null =>
+  CODECS.find((codec) => codec.format_version === format_version) ?? null

@@ -1,0 +1,115 @@
+import { HumanDecision } from './human.js'
+import type { By, CapsuleInput, Disposed, Verdict } from './input.js'
+import type { Disposition } from './model.js'
+import type { DispositionDecision, NeverDispatch, VerdictClass } from './registries.js'
+
+/** Seed §5.4 and DESIGN §6: which decision a policy's refusal of each class records. */
+const DECISION_OF: Readonly<Record<Exclude<NeverDispatch, 'deferred'>, DispositionDecision>> = {
+  blocked: 'reject',
+  denied: 'reject',
+  engine_failure: 'reject',
+  expired: 'reject',
+  resolved: 'reject',
+  hitl_dispatched: 'needs_input',
+  needs_decision: 'needs_input',
+  escalated: 'needs_input',
+}
+
+const policy = (
+  decision: DispositionDecision,
+  verdict_class: VerdictClass,
+  reason: { readonly reason_digest?: string },
+): Disposition => ({
+  decision,
+  approver: 'policy',
+  human_disposed: false,
+  verdict_class,
+  ...reasonOf(reason),
+})
+
+const reasonOf = ({ reason_digest }: { readonly reason_digest?: string }) =>
+  reason_digest === undefined ? {} : { reason_digest }
+
+export function dispositionOf(verdict: Verdict): Disposition {
+  switch (verdict.kind) {
+    case 'refused': {
+      if (!Object.hasOwn(DECISION_OF, verdict.verdict_class))
+        throw new TypeError(`${verdict.verdict_class} is not a refusal by policy`)
+      return policy(DECISION_OF[verdict.verdict_class], verdict.verdict_class, verdict)
+    }
+    case 'timed_out':
+      return policy('reject', 'timeout', verdict)
+    case 'disposed':
+      return closure(verdict)
+    case 'ran':
+      return accepted(verdict.by, verdict.effect.request_digest, {
+        verdict_class: verdict.verdict_class,
+        ...reasonOf(verdict),
+      })
+    case 'recovered':
+      return accepted(verdict.by, verdict.effect.request_digest, { verdict_class: 'errored' })
+  }
+}
+
+/** The one place, beside `accepted`, that writes `human_disposed: true`: the person is in the argument. */
+function closure(verdict: Disposed): Disposition {
+  const { outcome } = assent(verdict.decision)
+  const human = { approver: 'human', human_disposed: true, ...reasonOf(verdict) } as const
+  switch (outcome) {
+    case 'deny':
+    case 'withdraw':
+      if (verdict.expiry_policy !== undefined)
+        throw new TypeError('expiry_policy belongs to a deferral (seed §5.4)')
+      return { decision: 'reject', ...human, verdict_class: 'resolved' }
+    case 'defer':
+      return {
+        decision: 'deferred',
+        ...human,
+        verdict_class: 'deferred',
+        ...(verdict.expiry_policy === undefined ? {} : { expiry_policy: verdict.expiry_policy }),
+      }
+    case 'approve':
+      throw new TypeError('an approval closes nothing by itself: what ran under it does')
+  }
+}
+
+function accepted(
+  by: By,
+  requestDigest: string,
+  rest: Pick<Disposition, 'verdict_class' | 'reason_digest'>,
+): Disposition {
+  switch (by.kind) {
+    case 'policy':
+      return { decision: 'accept', approver: 'policy', human_disposed: false, ...rest }
+    case 'grant':
+      if (by.authority === '') throw new TypeError('a standing grant names its authority')
+      return {
+        decision: 'accept',
+        approver: 'policy',
+        human_disposed: false,
+        authority: by.authority,
+        ...rest,
+      }
+    case 'human': {
+      const given = assent(by.decision)
+      if (given.outcome !== 'approve') throw new TypeError(`a person said ${given.outcome}`)
+      if (given.requestDigest !== requestDigest)
+        throw new TypeError('the person approved another request')
+      return { decision: 'accept', approver: 'human', human_disposed: true, ...rest }
+    }
+  }
+}
+
+function assent(decision: HumanDecision) {
+  const given = HumanDecision.assentOf(decision)
+  if (given === null) throw new TypeError('not a decision an authenticated person made')
+  return given
+}
+
+/** The person's decision a record rests on, if it rests on one. */
+export function assentBehind({ verdict }: Pick<CapsuleInput, 'verdict'>) {
+  if (verdict.kind === 'disposed') return assent(verdict.decision)
+  if ((verdict.kind === 'ran' || verdict.kind === 'recovered') && verdict.by.kind === 'human')
+    return assent(verdict.by.decision)
+  return null
+}

@@ -1,0 +1,78 @@
+import type { EffectMeta, Ran, Verdict } from './input.js'
+import type { Effect } from './model.js'
+import { ObservedResponse } from './observation.js'
+
+/** The Effect Record (seed §5.2) out of what was observed; undefined where nothing left the gate. */
+export function effectOf(verdict: Verdict): Effect | undefined {
+  switch (verdict.kind) {
+    case 'refused':
+    case 'disposed':
+    case 'timed_out':
+      return undefined
+    case 'recovered':
+      return dispatched(verdict.effect, 'gate_executed')
+    case 'ran':
+      return observed(verdict)
+  }
+}
+
+function observed({ observation, effect, verdict_class }: Ran): Effect {
+  switch (observation.kind) {
+    case 'sent':
+      if (verdict_class === 'timeout' && !observation.deadline)
+        throw new TypeError('timeout without a deadline that passed')
+      return dispatched(effect, 'gate_executed')
+    case 'claimed':
+      // A runtime's word is recorded as its word: never confirmed (promise 3, seed §5.2).
+      if (observation.ok) {
+        if (verdict_class !== 'executed') throw new TypeError('a claimed success is executed')
+        return dispatched(effect, 'runtime_claimed')
+      }
+      return {
+        ...request(effect),
+        status: 'failed',
+        effect_attestation: 'runtime_claimed',
+        ...(observation.resultDigest === undefined
+          ? {}
+          : { response_digest: observation.resultDigest }),
+      }
+    case 'complete':
+      if (observation.success && verdict_class !== 'executed')
+        throw new TypeError('a complete success is executed (DESIGN §6)')
+      return answered(effect, observation.response, observation.success ? 'confirmed' : 'failed')
+  }
+}
+
+/** Needs the witnessed response itself: the one maker of `confirmed` (promise 3). */
+export function answered(
+  effect: EffectMeta,
+  response: ObservedResponse,
+  status: 'confirmed' | 'failed' | 'reverted',
+): Effect {
+  const seen = ObservedResponse.seenOf(response)
+  if (seen === null || seen.requestSent !== true || seen.octets.complete !== true)
+    throw new TypeError('not a response the gate read to its end')
+  const external_ref = seen.externalRef ?? effect.external_ref
+  return {
+    ...request(effect),
+    status,
+    effect_attestation: 'gate_executed',
+    response_digest: seen.responseDigest,
+    ...(external_ref === undefined ? {} : { external_ref }),
+    'dev.capsulegate.response_octets': seen.octets,
+    'dev.capsulegate.response_binding': seen.binding,
+  }
+}
+
+const dispatched = (
+  effect: EffectMeta,
+  effect_attestation: 'gate_executed' | 'runtime_claimed',
+): Effect => ({ ...request(effect), status: 'dispatched', effect_attestation })
+
+const request = (effect: EffectMeta) => ({
+  type: effect.type,
+  irreversibility_class: effect.irreversibility_class,
+  request_digest: effect.request_digest,
+  'dev.capsulegate.request_octets': effect.request_octets,
+  ...(effect.external_ref === undefined ? {} : { external_ref: effect.external_ref }),
+})
