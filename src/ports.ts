@@ -90,13 +90,18 @@ export type Found<T> =
   | { readonly state: 'present'; readonly value: T }
   | { readonly state: 'erased' }
   | { readonly state: 'missing' }
+  /** Something stands there that no longer is what was put: never handed out as if it were. */
+  | { readonly state: 'damaged'; readonly detail: string }
 
 export type Evidence = {
   /**
    * MUST be durable before it resolves, and MUST have handed its bytes to the kernel before it returns
-   * its promise, so that after kill -9 evidence precedes the capsule that commits to it.
+   * its promise, so that after kill -9 evidence precedes the capsule that commits to it. MUST refuse a
+   * part whose digest is not its own. MUST accept `urgent` records (conclusions of calls already
+   * dispatched) out of the reserve when the disk is full.
    */
-  put(record: EvidenceRecord): Promise<void>
+  put(record: EvidenceRecord, options?: { urgent?: boolean }): Promise<void>
+  /** All parts of all the action's records, oldest first; those erased are left out while others remain. */
   byAction(actionId: string): Promise<Found<readonly EvidencePart[]>>
   byDigest(digest: string): Promise<Found<EvidencePart>>
   /** Manifest and policy-set bytes by digest: public to auditors, never erased. */
@@ -203,6 +208,7 @@ export type ReserveRequest = {
   readonly agent: string
   readonly requestDigest: string
   readonly at: number
+  /** Hex SHA-256 of the Idempotency-Key, as ACTION_DISPATCHED carries it. */
   readonly key: string | null
   readonly grant: string | null
   readonly budgets: readonly BudgetClaim[]
