@@ -10,7 +10,7 @@ export function rowOf(observation: Observation): Code {
     case 'sent':
       return observation.deadline ? 'deadline_after_dispatch' : 'outcome_unknown'
     case 'claimed':
-      return observation.ok ? 'claimed' : 'outcome_unknown'
+      return observation.ok ? 'claimed' : 'runtime_failed'
     case 'complete': {
       if (observation.response.seen.status >= 500) return 'tool_failed'
       return observation.success ? 'executed' : 'tool_refused'

@@ -24,19 +24,23 @@ const HTTP: readonly Mount[] = ['proxy', 'middleware', 'governed_proxy']
 const NETWORK: readonly Mount[] = ['proxy', 'governed_proxy']
 
 type Text = readonly [said: string, instead: string]
-const row = (
-  verdict: VerdictClass,
+type RowOf<V extends VerdictClass, E extends EffectRow> = Row & {
+  readonly verdict: V
+  readonly effect: E
+}
+const row = <V extends VerdictClass, E extends EffectRow>(
+  verdict: V,
   decision: DispositionDecision,
-  effect: EffectRow,
+  effect: E,
   status: Row['status'],
   mounts: readonly Mount[],
   [said, instead]: Text,
-): Row => ({ verdict, decision, effect, status, mounts, said, instead })
-const denied = (status: number, mounts: readonly Mount[], text: Text): Row =>
+): RowOf<V, E> => ({ verdict, decision, effect, status, mounts, said, instead })
+const denied = (status: number, mounts: readonly Mount[], text: Text) =>
   row('denied', 'reject', 'none', status, mounts, text)
-const blocked = (status: number, mounts: readonly Mount[], text: Text): Row =>
+const blocked = (status: number, mounts: readonly Mount[], text: Text) =>
   row('blocked', 'reject', 'none', status, mounts, text)
-const broken = (status: number, mounts: readonly Mount[], text: Text): Row =>
+const broken = (status: number, mounts: readonly Mount[], text: Text) =>
   row('engine_failure', 'reject', 'none', status, mounts, text)
 
 const FIX_AND_RESEND = 'Correct the request and send it again; nothing was dispatched.'
@@ -140,19 +144,35 @@ export const TABLE = {
     'The call was sent and no complete response came in time.',
     UNKNOWN_OUTCOME,
   ]),
-  claimed: row('executed', 'accept', 'dispatched', 'upstream', ['middleware', 'function'], [
-    'The call was executed; the gate did not itself observe the result.',
-    'Use the result.',
-  ]),
+  claimed: row(
+    'executed',
+    'accept',
+    'dispatched',
+    'upstream',
+    ['middleware', 'function'],
+    ['The call was executed; the gate did not itself observe the result.', 'Use the result.'],
+  ),
+  runtime_failed: row(
+    'errored',
+    'accept',
+    'failed',
+    502,
+    ['middleware', 'function'],
+    ['The call ran and reported a failure.', UNKNOWN_OUTCOME],
+  ),
   recovered: row('errored', 'accept', 'dispatched', 502, EVERYWHERE, [
     'The call was sent and the gate stopped before it saw the response.',
     UNKNOWN_OUTCOME,
   ]),
   // pass-through routes: recorded, not governed
-  passed_through: row('executed', 'accept', 'dispatched', 'upstream', ['proxy'], [
-    'The request was passed through an ungoverned route.',
-    'Use the response.',
-  ]),
+  passed_through: row(
+    'executed',
+    'accept',
+    'dispatched',
+    'upstream',
+    ['proxy'],
+    ['The request was passed through an ungoverned route.', 'Use the response.'],
+  ),
 } as const satisfies Record<string, Row>
 
 export type Code = keyof typeof TABLE

@@ -1,0 +1,53 @@
+import type { Caller } from '../../core/call.js'
+import type { Identified, Identity } from '../../ports.js'
+import { createJwtVerifier, type JwtIssuer } from './jwt.js'
+import { hashToken } from './tokens.js'
+
+export type AgentRecord = {
+  readonly agent: string
+  readonly roles: readonly string[]
+  readonly developer: string
+}
+
+export type IdentityOptions = {
+  /** SHA-256 of a token, hex → the agent it was given to. */
+  readonly tokens: () => ReadonlyMap<string, AgentRecord>
+  readonly issuers: readonly JwtIssuer[]
+  /** Subject of a verified client certificate → agent. */
+  readonly certificates: ReadonlyMap<string, AgentRecord>
+  /** Recording without files: a caller without credentials is `anonymous` instead of refused. */
+  readonly anonymous: boolean
+}
+
+const THREE_PARTS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
+
+/**
+ * A certificate first, then a bearer token: with a configured issuer one of three dot-separated parts
+ * is a JWT, anything else is looked up by hash (DESIGN §7). A credential that fails is never ignored
+ * in favour of another or of anonymity.
+ */
+export function createIdentity(options: IdentityOptions): Identity {
+  const verifyJwt = createJwtVerifier(options.issuers)
+  return {
+    identify(caller: Caller): Identified | Promise<Identified> {
+      if (caller.asserted !== null) {
+        return { kind: 'known', agent: caller.asserted, roles: [], developer: caller.asserted }
+      }
+      if (caller.bearer !== null) {
+        if (options.issuers.length > 0 && THREE_PARTS.test(caller.bearer))
+          return verifyJwt(caller.bearer)
+        return known(options.tokens().get(hashToken(caller.bearer)), 'token_unknown')
+      }
+      if (caller.certificate !== null) {
+        return known(options.certificates.get(caller.certificate), 'certificate_unknown')
+      }
+      if (options.anonymous) {
+        return { kind: 'known', agent: 'anonymous', roles: [], developer: 'anonymous' }
+      }
+      return { kind: 'unknown', why: 'no_credential' }
+    },
+  }
+}
+
+const known = (agent: AgentRecord | undefined, why: string): Identified =>
+  agent === undefined ? { kind: 'unknown', why } : { kind: 'known', ...agent }

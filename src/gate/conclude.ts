@@ -1,0 +1,219 @@
+import { base64url } from '../core/base64url.js'
+import { buildCapsule } from '../core/capsule/build.js'
+import type { CapsuleInput, EffectMeta, Verdict } from '../core/capsule/input.js'
+import type { Capsule } from '../core/capsule/model.js'
+import { hex } from '../core/hex.js'
+import { jsonDigest } from '../core/json/build.js'
+import type { Plain } from '../core/json/value.js'
+import { sealStatement } from '../core/statement/seal.js'
+import { type Code, TABLE } from '../core/verdict/table.js'
+import type { EvidencePart, JournalEntry, Settlement } from '../ports.js'
+import { evidenceRecord, saltedPart } from './dispatch.js'
+import type { Concluded, Ending } from './exit.js'
+import { responsePart } from './replay.js'
+import type { Known, Parts } from './stage.js'
+
+/**
+ * The only road to an answer: capsule → statement → journal, durable. Evidence is handed to the kernel
+ * before the capsule that commits to it, and both are durable before this resolves.
+ */
+export async function conclude(ending: Ending, parts: Parts): Promise<Concluded> {
+  const { known } = ending
+  const after = evidenceAfter(ending, parts)
+  const reason = reasonPart(ending, parts)
+  const capsule = buildCapsule(capsuleInput(ending, reason?.digest), parts.crypto)
+  const settlement = settlementOf(ending, capsule, after)
+  await parts.seam('before_capsule')
+  const record = [...after, ...(reason === null ? [] : [reason])]
+  const [, [line]] = await Promise.all([
+    record.length === 0 ? undefined : parts.evidence.put(evidenceRecord(known, record)),
+    parts.journal.append([capsuleEntry(capsule, settlement, parts)], {
+      urgent: ending.kind === 'dispatched',
+    }),
+  ])
+  await parts.seam('after_capsule')
+  if (settlement !== null) await parts.state.settle(known.actionId, settlement)
+  if (line === undefined) throw new Error('the journal appended no line')
+  return { actionId: known.actionId, capsuleId: capsule.capsule_id, line }
+}
+
+function capsuleInput(ending: Ending, reason: string | undefined): CapsuleInput {
+  const { known } = ending
+  return {
+    identity: {
+      action_id: known.actionId,
+      action_type: 'decide',
+      operator: known.world.operator,
+      developer: known.identified.kind === 'known' ? known.identified.developer : 'anonymous',
+      timestamp: known.at,
+    },
+    verdict: verdictOf(ending, reason),
+    constraints: known.records ?? [],
+    extensions: {
+      ...(known.manifestDigest === undefined
+        ? {}
+        : { 'dev.capsulegate.manifest_digest': known.manifestDigest }),
+      'dev.capsulegate.policy_digest': known.world.policy.digest,
+      'dev.capsulegate.mode': known.mode ?? known.world.mode,
+      'dev.capsulegate.decision_id': known.decisionId ?? known.actionId,
+    },
+    ...(known.supersedes == null ? {} : { chain: { supersedes: known.supersedes } }),
+  }
+}
+
+function verdictOf(ending: Ending, reason_digest: string | undefined): Verdict {
+  const reason = reason_digest === undefined ? {} : { reason_digest }
+  if (ending.kind === 'refused') return refusal(ending.code, reason)
+  const { observation } = ending.dispatched
+  const row = TABLE[ending.code]
+  if (observation.kind === 'not_sent') return refusal(ending.code, reason)
+  const by =
+    ending.known.human == null
+      ? ({ kind: 'policy' } as const)
+      : ({ kind: 'human', decision: ending.known.human } as const)
+  const effect = effectMeta(ending.known)
+  if (observation.kind === 'sent') {
+    return {
+      kind: 'ran',
+      by,
+      effect,
+      observation,
+      verdict_class: observation.deadline ? 'timeout' : 'errored',
+      ...reason,
+    }
+  }
+  return {
+    kind: 'ran',
+    by,
+    effect,
+    observation,
+    verdict_class: row.verdict === 'executed' ? 'executed' : 'errored',
+    ...reason,
+  }
+}
+
+function refusal(code: Code, reason: { readonly reason_digest?: string }): Verdict {
+  const { verdict } = TABLE[code]
+  switch (verdict) {
+    case 'timeout':
+      return { kind: 'timed_out', ...reason }
+    case 'denied':
+    case 'blocked':
+    case 'needs_decision':
+    case 'engine_failure':
+      return { kind: 'refused', verdict_class: verdict, ...reason }
+    default:
+      throw new TypeError(`${code} is not a refusal`)
+  }
+}
+
+function effectMeta({ rule, requestDigest, requestOctets }: Known): EffectMeta {
+  if (rule === undefined || requestDigest === undefined || requestOctets === undefined) {
+    throw new TypeError('a dispatched call was matched')
+  }
+  return {
+    type: rule.effect.type,
+    irreversibility_class: rule.effect.irreversibility_class,
+    request_digest: requestDigest,
+    request_octets: requestOctets,
+  }
+}
+
+/** {code, constraint | policy_ids, threshold?, observed?, tenant_salt}: no times, no ids (DESIGN §5). */
+function reasonPart(ending: Ending, parts: Parts): EvidencePart | null {
+  const value = reasonOf(ending)
+  if (value === null) return null
+  const salted: { readonly [name: string]: Plain } = { ...value, tenant_salt: parts.tenantSalt }
+  return {
+    digest: jsonDigest(salted, parts.crypto),
+    kind: 'reason',
+    name: ending.code,
+    value: salted,
+  }
+}
+
+function reasonOf(ending: Ending): { readonly [name: string]: Plain } | null {
+  if (ending.kind === 'refused') {
+    const { reason } = ending
+    return {
+      code: ending.code,
+      ...(reason.constraint === undefined ? {} : { constraint: reason.constraint }),
+      ...(reason.policy_ids === undefined ? {} : { policy_ids: reason.policy_ids }),
+      ...(reason.threshold === undefined ? {} : { threshold: reason.threshold }),
+      ...(reason.observed === undefined ? {} : { observed: reason.observed }),
+      ...(reason.detail === undefined ? {} : { detail: reason.detail }),
+    }
+  }
+  const { observation } = ending.dispatched
+  if (observation.kind === 'not_sent' || observation.kind === 'sent') {
+    return { code: ending.code, observed: observation.cause }
+  }
+  return null
+}
+
+/** What is known only now. A refusal brings all its evidence here; a dispatch already put the rest. */
+function evidenceAfter(ending: Ending, parts: Parts): readonly EvidencePart[] {
+  if (ending.kind === 'refused') return ending.known.evidence ?? []
+  const { observation, held } = ending.dispatched
+  const out: EvidencePart[] = []
+  const sha256 = (bytes: Uint8Array): string => hex(parts.crypto.sha256(bytes))
+  out.push(...responsePart(ending.known, observation, held, sha256))
+  if (observation.kind === 'sent' && observation.partial !== undefined) {
+    out.push(
+      saltedPart(
+        'observation',
+        'partial',
+        { ...observation.partial, status: observation.status ?? null },
+        parts,
+      ),
+    )
+  }
+  return out
+}
+
+/** Nothing sent: grant, key and budget go back (DESIGN §3). */
+function settlementOf(
+  ending: Ending,
+  capsule: Capsule,
+  after: readonly EvidencePart[],
+): Settlement | null {
+  if (ending.kind === 'refused') return null
+  if (ending.dispatched.observation.kind === 'not_sent') return { kind: 'release' }
+  return {
+    kind: 'commit',
+    capsuleId: capsule.capsule_id,
+    replayable: after.some(({ kind }) => kind === 'response'),
+  }
+}
+
+/** The COSE statement taken apart, bit-exact: 18([protected, {}, JCS(capsule), signature]) (DESIGN §5). */
+export function capsuleEntry(
+  capsule: Capsule,
+  settlement: Settlement | null,
+  { signer }: Pick<Parts, 'signer'>,
+  statement: 'agent_action' | 'outcome' = 'agent_action',
+  sub?: string,
+): JournalEntry {
+  const sealed = sealStatement(capsule, {
+    statement,
+    kid: signer.kid('statement'),
+    sign: (message) => signer.sign('statement', message),
+    ...(sub === undefined ? {} : { sub }),
+  })
+  const settles =
+    settlement === null
+      ? ''
+      : `,"settles":${JSON.stringify(
+          settlement.kind === 'release'
+            ? { action_id: capsule.action_id, outcome: 'release', replayable: false }
+            : {
+                action_id: capsule.action_id,
+                outcome: 'commit',
+                replayable: settlement.replayable,
+              },
+        )}`
+  return {
+    type: 'CAPSULE',
+    json: `{"statement":"${statement}","capsule":${sealed.payload},"protected":"${base64url(sealed.protectedBytes)}","signature":"${base64url(sealed.signature)}"${settles}}`,
+  }
+}

@@ -1,0 +1,163 @@
+import type { ConstraintRecord } from '../core/capsule/model.js'
+import { claimOf } from '../core/manifest/claims.js'
+import { consequence, evaluate } from '../core/manifest/evaluate.js'
+import { type Facts, selectInputs } from '../core/manifest/inputs.js'
+import type { Constraint } from '../core/manifest/model.js'
+import { type Judgement, needsClaim, type Result } from '../core/manifest/predicates.js'
+import type { BudgetClaim, BudgetReading, EvidencePart } from '../ports.js'
+import { saltedPart } from './dispatch.js'
+import { Exit } from './exit.js'
+import type { Admitted, Constrained, Known, Parts } from './stage.js'
+
+/**
+ * The rule's predicates on this call, each a Constraint Record and its private evidence. Windowed ones
+ * become claims, decided at `reserve` where taking and checking are one step. A failure that blocks
+ * leaves here; in observe mode it is recorded as `fail`, `blocking: false` (DESIGN §6).
+ */
+export function constrain(admitted: Admitted, parts: Parts): Constrained {
+  const records: ConstraintRecord[] = []
+  const evidence: EvidencePart[] = []
+  const claims: BudgetClaim[] = []
+  const asking: string[] = []
+  let stopping: { id: string; judged: Judgement } | null = null
+  for (const [id, constraint] of constraintsOf(admitted)) {
+    const claim = claimFor(id, constraint, admitted, parts)
+    if (claim !== null) {
+      claims.push(claim)
+      continue
+    }
+    const judged = judgeOne(id, constraint, admitted, null, parts)
+    const effect = consequence(constraint, judged.result)
+    const blocking = effect === 'block' && admitted.mode === 'enforce'
+    if (effect === 'hitl') asking.push(id)
+    if (blocking) stopping ??= { id, judged }
+    const part = evidenceOf(id, judged, admitted, parts)
+    evidence.push(part)
+    records.push(recordOf(id, constraint, judged.result, blocking, part.digest))
+  }
+  const constrained = { ...admitted, records, evidence, claims, asking }
+  if (stopping !== null) {
+    const { id, judged } = stopping
+    throw new Exit(
+      withoutPending(constrained),
+      judged.result === 'error' ? 'constraint_error' : 'constraint_failed',
+      { constraint: id, threshold: judged.thresholds, observed: judged.inputs },
+    )
+  }
+  return constrained
+}
+
+/** What the atomic claim read, as records of the windowed constraints. */
+export function recordReadings(
+  known: Constrained,
+  readings: readonly BudgetReading[],
+  parts: Parts,
+): { records: readonly ConstraintRecord[]; evidence: readonly EvidencePart[] } {
+  const records: ConstraintRecord[] = []
+  const evidence: EvidencePart[] = []
+  for (const { constraint: id, prior } of readings) {
+    const constraint = known.manifest.constraints[id] as Constraint
+    const judged = judgeOne(id, constraint, known, prior, parts)
+    const claim = known.claims.find((claimed) => claimed.constraint === id)
+    const part = evidenceOf(id, judged, known, parts)
+    evidence.push(part)
+    records.push(
+      recordOf(
+        id,
+        constraint,
+        judged.result,
+        judged.result !== 'pass' && claim?.advisory === false,
+        part.digest,
+      ),
+    )
+  }
+  return { records, evidence }
+}
+
+/** Every constraint of the rule has a record: what was not reached says so (n/a), omission is visible. */
+export function withoutPending<K extends Known>(known: K): K {
+  if (known.rule === undefined || known.manifest === undefined) return known
+  const records = known.records ?? []
+  const missing = known.rule.constraints.filter((id) => !records.some((record) => record.id === id))
+  if (missing.length === 0) return known
+  const { constraints } = known.manifest
+  return {
+    ...known,
+    records: [
+      ...records,
+      ...missing.map((id) => recordOf(id, constraints[id] as Constraint, 'n/a', false, undefined)),
+    ],
+  }
+}
+
+function constraintsOf({ rule, manifest }: Admitted): (readonly [string, Constraint])[] {
+  return rule.constraints.map((id) => [id, manifest.constraints[id] as Constraint] as const)
+}
+
+function factsOf(known: Admitted): Facts {
+  return {
+    args: known.args,
+    body: known.body,
+    agent: known.agent.agent,
+    operator: known.world.operator,
+    tool: known.rule.tool,
+  }
+}
+
+/** Null when the constraint is not windowed, or its claim cannot be stated: then it is judged an error now. */
+function claimFor(
+  id: string,
+  constraint: Constraint,
+  known: Admitted,
+  parts: Parts,
+): BudgetClaim | null {
+  if (!needsClaim(constraint)) return null
+  const advisory = known.mode === 'observe' || constraint.on_fail === 'warn'
+  const claimed = claimOf(
+    id,
+    constraint,
+    selectInputs(constraint, factsOf(known)),
+    parts.crypto,
+    advisory,
+  )
+  return claimed.ok ? claimed.claim : null
+}
+
+function judgeOne(
+  id: string,
+  constraint: Constraint,
+  known: Admitted,
+  prior: string | null,
+  { crypto }: Parts,
+): Judgement {
+  return evaluate(id, constraint, factsOf(known), { now: known.at, prior }, crypto)
+}
+
+function evidenceOf(id: string, judged: Judgement, known: Admitted, parts: Parts): EvidencePart {
+  const { inputs, thresholds, result } = judged
+  return saltedPart(
+    'constraint',
+    id,
+    { constraint: id, manifest_digest: known.manifestDigest, inputs, thresholds, outcome: result },
+    parts,
+  )
+}
+
+/** The record knows pass, fail and n/a (seed §8.1): what could not be judged did not pass. */
+function recordOf(
+  id: string,
+  constraint: Constraint,
+  result: Result | 'n/a',
+  blocking: boolean,
+  digest: string | undefined,
+): ConstraintRecord {
+  return {
+    id,
+    check_type: constraint.check_type,
+    method: constraint.method,
+    result: result === 'error' ? 'fail' : result,
+    severity: constraint.severity,
+    blocking,
+    ...(digest === undefined ? {} : { evidence_digest: digest }),
+  }
+}

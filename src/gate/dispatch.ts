@@ -1,0 +1,127 @@
+import { hex } from '../core/hex.js'
+import { jsonDigest } from '../core/json/build.js'
+import type { Plain } from '../core/json/value.js'
+import { rowOf } from '../core/verdict/observed.js'
+import type { Dispatch, Dispatched, EvidencePart, EvidenceRecord } from '../ports.js'
+import { type Ending, RecordUnavailable } from './exit.js'
+import { isHttp, type Known, type Parts, type Reserved } from './stage.js'
+
+/**
+ * The intent to dispatch and the evidence known so far are durable before the first byte leaves
+ * (promise 2); one generation number is read again just before it does (promise 5).
+ */
+export async function send(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promise<Ending> {
+  await recordIntent(reserved, parts)
+  await parts.seam('before_first_byte')
+  const dispatched = await run(reserved, dispatch, parts)
+  await parts.seam('after_last_byte')
+  return { kind: 'dispatched', known: reserved, code: rowOf(dispatched.observation), dispatched }
+}
+
+/** A dispatch that throws has an unknown outcome: bytes may have left. */
+async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promise<Dispatched> {
+  const stillAllowed = (): boolean => parts.world().generation === reserved.world.generation
+  if (!stillAllowed()) return nothingSent('withdrawn')
+  try {
+    return await dispatch({ actionId: reserved.actionId, stillAllowed })
+  } catch (error) {
+    parts.report({
+      level: 'error',
+      event: 'dispatch_threw',
+      actionId: reserved.actionId,
+      detail: String(error),
+    })
+    return { observation: { kind: 'sent', cause: 'dispatch_threw', deadline: false }, held: null }
+  }
+}
+
+const nothingSent = (cause: string): Dispatched => ({
+  observation: { kind: 'not_sent', cause, deadline: false },
+  held: null,
+})
+
+async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
+  await parts.seam('before_intent')
+  try {
+    await Promise.all([
+      parts.evidence.put(
+        evidenceRecord(reserved, [...reserved.evidence, ...frozen(reserved, parts)]),
+      ),
+      parts.journal.append([{ type: 'ACTION_DISPATCHED', json: intent(reserved) }]),
+    ])
+  } catch (error) {
+    await parts.state.settle(reserved.actionId, { kind: 'release' })
+    throw new RecordUnavailable(String(error))
+  }
+  await parts.seam('after_intent')
+}
+
+/** All that `recover` needs to conclude this call if nobody else can. */
+function intent(reserved: Reserved): string {
+  const { rule, agent, world } = reserved
+  return JSON.stringify({
+    action_id: reserved.actionId,
+    decision_id: reserved.decisionId,
+    operator: world.operator,
+    agent: agent.agent,
+    developer: agent.developer,
+    tool: rule.tool,
+    request_digest: reserved.requestDigest,
+    request_octets: reserved.requestOctets,
+    effect_type: rule.effect.type,
+    irreversibility_class: rule.effect.irreversibility_class,
+    manifest_digest: reserved.manifestDigest,
+    policy_digest: world.policy.digest,
+    mode: reserved.mode,
+    constraints: reserved.records,
+    ...(reserved.keyHash === null ? {} : { key: reserved.keyHash }),
+    ...(reserved.grant === null ? {} : { grant: reserved.grant }),
+    ...(reserved.supersedes === null ? {} : { supersedes: reserved.supersedes }),
+    ...(reserved.claims.length === 0
+      ? {}
+      : {
+          budgets: reserved.claims.map((claim) => ({
+            constraint: claim.constraint,
+            scope: claim.scope,
+            window_seconds: claim.windowSeconds,
+            kind: claim.kind,
+            amount: claim.amount,
+          })),
+        }),
+  })
+}
+
+/** The request itself, where the tool's manifest wants it kept. */
+function frozen({ call, rule }: Reserved, { crypto }: Parts): EvidencePart[] {
+  if (rule.capture !== 'full') return []
+  const bytes = isHttp(call)
+    ? call.body.kind === 'read'
+      ? call.body.bytes
+      : new Uint8Array()
+    : call.argumentsJson
+  return [{ digest: hex(crypto.sha256(bytes)), kind: 'request', bytes }]
+}
+
+/** One evidence record of this action; sealed under the subject's key where the manifest names one. */
+export function evidenceRecord(known: Known, parts: readonly EvidencePart[]): EvidenceRecord {
+  const subject =
+    known.rule?.subject === undefined ? undefined : known.args?.get(known.rule.subject)
+  return {
+    actionId: known.actionId,
+    operator: known.world.operator,
+    subject: subject === undefined ? null : String(subject.value),
+    at: known.at,
+    parts,
+  }
+}
+
+/** A private JSON value as an evidence part, with the salt that keeps its digest from being guessed. */
+export function saltedPart(
+  kind: EvidencePart['kind'],
+  name: string,
+  value: { readonly [name: string]: Plain },
+  parts: Pick<Parts, 'ids' | 'crypto'>,
+): EvidencePart {
+  const salted = { ...value, salt: hex(parts.ids.random(16)) }
+  return { digest: jsonDigest(salted, parts.crypto), kind, name, value: salted }
+}

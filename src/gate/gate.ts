@@ -1,0 +1,94 @@
+import type { Call } from '../core/call.js'
+import { signEvent } from '../core/journal/event.js'
+import type { Plain } from '../core/json/value.js'
+import type { PublicKeyRecord } from '../core/statement/keys.js'
+import type { Dispatch } from '../ports.js'
+import type { Answer } from './answer.js'
+import { govern } from './govern.js'
+import { type HaltScope, type Halts, recordHalt, sameScope } from './halt.js'
+import { prove } from './prove.js'
+import { type Orphan, recover } from './recover.js'
+import type { Parts, World } from './stage.js'
+
+export type Judges = Omit<World, 'generation'>
+
+/** The running gate: the spine with its current world. Everything durable is behind its ports. */
+export type Gate = {
+  govern(call: Call, dispatch: Dispatch): Promise<Answer>
+  /** Journalled and durable before it takes effect; effective on the next call and on calls not yet sent. */
+  halt(scope: HaltScope, by: string): Promise<void>
+  resume(scope: HaltScope, by: string): Promise<void>
+  /** New policies, manifests or mode; the change is journalled, then every call sees it. */
+  change(next: Judges): Promise<void>
+  world(): World
+  halts(): Halts
+  readonly parts: Parts
+}
+
+export type Boot = {
+  readonly parts: Omit<Parts, 'world' | 'halts'>
+  readonly judges: Judges
+  readonly halts: Halts
+  readonly orphans: readonly Orphan[]
+  readonly keys: readonly PublicKeyRecord[]
+  /** The last recorded set of judges, so that an unchanged start journals no change. */
+  readonly recorded: Plain | null
+}
+
+/** Orphans are concluded and the canary is denied before this resolves: only then may anything listen. */
+export async function startGate(boot: Boot): Promise<Gate> {
+  let world: World = { ...boot.judges, generation: 1 }
+  let halts = boot.halts
+  const parts: Parts = { ...boot.parts, world: () => world, halts: () => halts }
+  const turn = (next: Judges = world): void => {
+    world = { ...next, generation: world.generation + 1 }
+  }
+
+  await recover(boot.orphans, parts)
+  if (JSON.stringify(describe(world)) !== JSON.stringify(boot.recorded)) {
+    await recordChange(world, parts)
+  }
+  await prove(parts, boot.keys)
+
+  return {
+    parts,
+    govern: (call, dispatch) => govern(call, dispatch, parts),
+    world: () => world,
+    halts: () => halts,
+    async halt(scope, by) {
+      await recordHalt(parts, { type: 'HALT', scope, by })
+      halts = [...halts.filter((held) => !sameScope(held, scope)), scope]
+      turn()
+    },
+    async resume(scope, by) {
+      await recordHalt(parts, { type: 'RESUME', scope, by })
+      halts = halts.filter((held) => !sameScope(held, scope))
+      turn()
+    },
+    async change(next) {
+      await recordChange(next, parts)
+      turn(next)
+    },
+  }
+}
+
+/** What CONFIG_CHANGED says, and what an unchanged start compares. */
+export function describe(judges: Judges): Plain {
+  return {
+    policy_digest: judges.policy.digest,
+    manifest_digests: judges.manifests.map(({ digest }) => digest).sort(),
+    mode: judges.mode,
+  }
+}
+
+async function recordChange(judges: Judges, { journal, signer }: Parts): Promise<void> {
+  await journal.append([
+    signEvent({
+      origin: journal.origin,
+      type: 'CONFIG_CHANGED',
+      members: describe(judges) as { readonly [name: string]: Plain },
+      kid: signer.kid('event'),
+      sign: (message) => signer.sign('event', message),
+    }),
+  ])
+}

@@ -1,0 +1,37 @@
+import { signEvent } from '../core/journal/event.js'
+import type { Parts } from './stage.js'
+
+/** The kill switch: per agent, tool, operator or everything. Durable, recorded, effective on the next call and on calls not yet sent. */
+export type HaltScope =
+  | { readonly kind: 'agent' | 'tool' | 'operator'; readonly name: string }
+  | { readonly kind: 'all' }
+
+export type Halts = readonly HaltScope[]
+
+export const sameScope = (a: HaltScope, b: HaltScope): boolean =>
+  a.kind === b.kind && (a.kind === 'all' || (b.kind !== 'all' && a.name === b.name))
+
+/** The halt that stops this call, if any. */
+export function haltFor(
+  halts: Halts,
+  call: { readonly agent: string; readonly tool: string; readonly operator: string },
+): HaltScope | null {
+  return halts.find((halt) => halt.kind === 'all' || call[halt.kind] === halt.name) ?? null
+}
+
+/** Journals the change, signed; the caller turns the generation after it resolves. */
+export async function recordHalt(
+  parts: Pick<Parts, 'journal' | 'signer'>,
+  change: { readonly type: 'HALT' | 'RESUME'; readonly scope: HaltScope; readonly by: string },
+): Promise<void> {
+  const { journal, signer } = parts
+  await journal.append([
+    signEvent({
+      origin: journal.origin,
+      type: change.type,
+      members: { scope: change.scope, by: change.by },
+      kid: signer.kid('event'),
+      sign: (message) => signer.sign('event', message),
+    }),
+  ])
+}

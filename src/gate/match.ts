@@ -1,0 +1,45 @@
+import { match as matchRule } from '../core/manifest/match.js'
+import { readArgs } from '../core/manifest/read-args.js'
+import type { RefusalCode } from '../core/verdict/table.js'
+import { Exit } from './exit.js'
+import { digestRequest } from './request-digest.js'
+import { isHttp, type Matched, type Opened, type Parts } from './stage.js'
+
+const UNMATCHED = {
+  unmatched: 'tool_unknown',
+  target_malformed: 'target_malformed',
+  target_ambiguous: 'target_malformed',
+} as const satisfies Record<string, RefusalCode>
+const UNREADABLE = {
+  body_too_large: 'body_too_large',
+  body_aborted: 'body_aborted',
+  body_unreadable: 'body_unreadable',
+  arg_missing: 'arguments_invalid',
+  arg_type: 'arguments_invalid',
+  arg_ambiguous: 'arguments_invalid',
+} as const satisfies Record<string, RefusalCode>
+
+/** Which tool is this, and can its arguments be read without doubt? Unmatched and unreadable end here. */
+export function match(opened: Opened, parts: Parts): Matched {
+  const { call, world } = opened
+  if (isHttp(call) && call.body.kind !== 'read') {
+    throw new Exit(opened, call.body.kind === 'too_large' ? 'body_too_large' : 'body_aborted')
+  }
+  const found = matchRule(world.router, call)
+  if (!found.ok) {
+    throw new Exit(opened, UNMATCHED[found.code], { observed: found.code }, { fault: found.detail })
+  }
+  const { rule, manifest, manifestDigest } = found.route
+  const mode = world.mode === 'observe' || manifest.mode === 'observe' ? 'observe' : 'enforce'
+  const known = { ...opened, rule, manifest, manifestDigest, mode } as const
+  const read = readArgs(found, call)
+  if (!read.ok) {
+    throw new Exit(
+      known,
+      UNREADABLE[read.code],
+      { observed: { fault: read.code, ...(read.arg === undefined ? {} : { argument: read.arg }) } },
+      { fault: read.detail },
+    )
+  }
+  return { ...known, args: read.args, body: read.body, ...digestRequest(opened, rule, parts) }
+}

@@ -1,0 +1,66 @@
+import { buildCapsule } from '../core/capsule/build.js'
+import type { ConstraintRecord, Mode, Octets } from '../core/capsule/model.js'
+import type { IrreversibilityClass } from '../core/capsule/registries.js'
+import { capsuleEntry } from './conclude.js'
+import type { Parts } from './stage.js'
+
+/** An ACTION_DISPATCHED line that no capsule concludes, as the fold found it. */
+export type Orphan = {
+  readonly action_id: string
+  readonly decision_id: string
+  readonly operator: string
+  readonly developer: string
+  readonly request_digest: string
+  readonly request_octets: Octets
+  readonly effect_type: string
+  readonly irreversibility_class: IrreversibilityClass
+  readonly manifest_digest: string
+  readonly policy_digest: string
+  readonly mode: Mode
+  readonly constraints: readonly ConstraintRecord[]
+  readonly supersedes?: string
+}
+
+/**
+ * After a crash, before anything opens: every dispatch without a conclusion becomes
+ * errored + dispatched + recovered, never silence (promise 2). What was sent is not sent again.
+ */
+export async function recover(orphans: readonly Orphan[], parts: Parts): Promise<number> {
+  for (const orphan of orphans) {
+    const capsule = buildCapsule(
+      {
+        identity: {
+          action_id: orphan.action_id,
+          action_type: 'decide',
+          operator: orphan.operator,
+          developer: orphan.developer,
+          timestamp: parts.journal.timestamp(),
+        },
+        verdict: {
+          kind: 'recovered',
+          by: { kind: 'policy' },
+          effect: {
+            type: orphan.effect_type,
+            irreversibility_class: orphan.irreversibility_class,
+            request_digest: orphan.request_digest,
+            request_octets: orphan.request_octets,
+          },
+        },
+        constraints: orphan.constraints,
+        extensions: {
+          'dev.capsulegate.manifest_digest': orphan.manifest_digest,
+          'dev.capsulegate.policy_digest': orphan.policy_digest,
+          'dev.capsulegate.mode': orphan.mode,
+          'dev.capsulegate.decision_id': orphan.decision_id,
+        },
+        ...(orphan.supersedes === undefined ? {} : { chain: { supersedes: orphan.supersedes } }),
+      },
+      parts.crypto,
+    )
+    const settlement = { kind: 'commit', capsuleId: capsule.capsule_id, replayable: false } as const
+    await parts.journal.append([capsuleEntry(capsule, settlement, parts)], { urgent: true })
+    await parts.state.settle(orphan.action_id, settlement)
+    parts.report({ level: 'warn', event: 'recovered', actionId: orphan.action_id })
+  }
+  return orphans.length
+}

@@ -1,0 +1,61 @@
+import type { Observation } from '../core/capsule/observation.js'
+import { parse } from '../core/json/parse.js'
+import { toPlain } from '../core/json/value.js'
+import { utf8 } from '../core/text.js'
+import type { EvidencePart, HeldResponse } from '../ports.js'
+import { withoutPending } from './constrain.js'
+import { Exit, Replay } from './exit.js'
+import type { Constrained, Known, Parts } from './stage.js'
+
+/**
+ * The same key and the same request, already completed: the recorded response again, an event and no
+ * capsule (DESIGN §3). Any other holder of the key is refused at `reserve`, where the claim is atomic.
+ */
+export async function replayOf(known: Constrained, keyHash: string, parts: Parts): Promise<void> {
+  const held = await parts.state.keyState(known.world.operator, known.agent.agent, keyHash)
+  if (held === null || held.state !== 'completed') return
+  if (held.requestDigest !== known.requestDigest) {
+    throw new Exit(withoutPending(known), 'idempotency_mismatch')
+  }
+  const response = await storedResponse(held.actionId, parts)
+  if (response === null) {
+    throw new Exit(
+      withoutPending(known),
+      'idempotency_in_flight',
+      { observed: 'response_not_kept' },
+      { held_by: held.actionId },
+    )
+  }
+  throw new Replay(known, { actionId: held.actionId, capsuleId: held.capsuleId }, response)
+}
+
+export async function storedResponse(
+  actionId: string,
+  parts: Pick<Parts, 'evidence'>,
+): Promise<HeldResponse | null> {
+  const found = await parts.evidence.byAction(actionId)
+  if (found.state !== 'present') return null
+  const head = found.value.find((part) => part.kind === 'response' && part.name === 'head')
+  const body = found.value.find((part) => part.kind === 'response' && part.name === 'body')
+  if (head?.bytes === undefined || body?.bytes === undefined) return null
+  const parsed = parse(head.bytes)
+  if (!parsed.ok) return null
+  const { status, headers } = toPlain(parsed.value) as Pick<HeldResponse, 'status' | 'headers'>
+  return { status, headers, body: body.bytes }
+}
+
+/** Kept where the manifest captures, and where an Idempotency-Key may ask for it again. */
+export function responsePart(
+  known: Known,
+  observation: Observation,
+  held: HeldResponse | null,
+  sha256: (bytes: Uint8Array) => string,
+): readonly EvidencePart[] {
+  if (observation.kind !== 'complete' || held === null) return []
+  if (known.rule?.capture !== 'full' && known.keyHash == null) return []
+  const head = utf8(JSON.stringify({ status: held.status, headers: held.headers }))
+  return [
+    { digest: sha256(head), kind: 'response', name: 'head', bytes: head },
+    { digest: sha256(held.body), kind: 'response', name: 'body', bytes: held.body },
+  ]
+}

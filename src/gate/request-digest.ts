@@ -1,0 +1,72 @@
+import type { FunctionCall, HttpCall } from '../core/call.js'
+import type { Octets } from '../core/capsule/model.js'
+import { hex } from '../core/hex.js'
+import { jsonDigest } from '../core/json/build.js'
+import type { Plain } from '../core/json/value.js'
+import type { ToolRule } from '../core/manifest/model.js'
+import { utf8 } from '../core/text.js'
+import { isHttp, type Opened, type Parts } from './stage.js'
+
+/**
+ * What grants, approvals and idempotency keys bind to (DESIGN §3): the request as it will be sent.
+ * Never mandate, intent, keys, Prefer or trace headers. With `digest_salt: tenant` the tenant's salt
+ * goes in, so that a guesser of small bodies gains nothing (seed §13).
+ */
+export function digestRequest(
+  { call }: Pick<Opened, 'call'>,
+  rule: ToolRule,
+  parts: Pick<Parts, 'crypto' | 'tenantSalt'>,
+): { requestDigest: string; requestOctets: Octets } {
+  const salt = rule.digest_salt === 'tenant' ? parts.tenantSalt : ''
+  const octets = isHttp(call) ? httpOctets(call, salt, parts) : functionOctets(call, salt, parts)
+  const body = { alg: octets.alg, digest: octets.digest, length: octets.length }
+  const described: { [name: string]: Plain } = isHttp(call)
+    ? {
+        method: call.method,
+        upstream: call.upstream,
+        target: call.target,
+        content_type: octets.content_type ?? null,
+        tool: rule.tool,
+        body,
+        headers: boundHeaders(call, rule),
+      }
+    : { server: 'function', tool: rule.tool, arguments: body }
+  if (salt !== '') described['salt'] = salt
+  return { requestDigest: jsonDigest(described, parts.crypto), requestOctets: octets }
+}
+
+function boundHeaders(call: HttpCall, rule: ToolRule): { [name: string]: Plain } {
+  const bound: { [name: string]: Plain } = {}
+  for (const name of rule.bind_headers) {
+    const values = call.headers.filter(([header]) => header === name).map(([, value]) => value)
+    if (values.length > 0) bound[name] = values
+  }
+  return bound
+}
+
+function httpOctets(call: HttpCall, salt: string, parts: Pick<Parts, 'crypto'>): Octets {
+  const bytes = call.body.kind === 'read' ? call.body.bytes : new Uint8Array()
+  const type = call.headers.find(([name]) => name === 'content-type')?.[1]
+  return { ...octetsOf(bytes, salt, parts), ...(type === undefined ? {} : { content_type: type }) }
+}
+
+const functionOctets = (
+  call: FunctionCall,
+  salt: string,
+  parts: Pick<Parts, 'crypto'>,
+): Octets => ({
+  ...octetsOf(call.argumentsJson, salt, parts),
+  content_type: 'application/json',
+})
+
+function octetsOf(bytes: Uint8Array, salt: string, { crypto }: Pick<Parts, 'crypto'>): Octets {
+  const preimage = salt === '' ? bytes : concat(utf8(`${salt}\n`), bytes)
+  return { alg: 'sha-256', digest: hex(crypto.sha256(preimage)), length: bytes.length }
+}
+
+function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const out = new Uint8Array(a.length + b.length)
+  out.set(a)
+  out.set(b, a.length)
+  return out
+}

@@ -1,0 +1,73 @@
+import type { ConstraintRecord } from '../core/capsule/model.js'
+import type { BudgetReading, Conflict, EvidencePart } from '../ports.js'
+import { recordReadings, withoutPending } from './constrain.js'
+import { Exit } from './exit.js'
+import type { Approved, Parts, Reserved } from './stage.js'
+
+/** Grant, idempotency key and budgets in one atomic step: after it nobody else can have them. */
+export async function reserve(approved: Approved, parts: Parts): Promise<Reserved> {
+  const { state } = parts
+  const outcome = await state.reserve({
+    actionId: approved.actionId,
+    operator: approved.world.operator,
+    agent: approved.agent.agent,
+    requestDigest: approved.requestDigest,
+    at: Date.parse(approved.at),
+    key: approved.keyHash,
+    grant: approved.grant,
+    budgets: approved.claims,
+  })
+  if (outcome.kind === 'reserved') {
+    return { ...approved, ...withReadings(approved, outcome.readings, parts), reserved: true }
+  }
+  throw refusal(approved, outcome, parts)
+}
+
+function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
+  switch (conflict.kind) {
+    case 'budget': {
+      const known = { ...approved, ...withReadings(approved, conflict.readings, parts) }
+      const broken = conflict.readings.find((reading) => !reading.within)
+      const claim = approved.claims.find(({ constraint }) => constraint === broken?.constraint)
+      const code = claim?.kind === 'dedupe' ? 'duplicate_call' : 'budget_exceeded'
+      return new Exit(
+        known,
+        code,
+        {
+          ...(broken === undefined
+            ? {}
+            : { constraint: broken.constraint, observed: broken.prior }),
+        },
+        claim === undefined ? {} : { retry_after_seconds: claim.windowSeconds },
+      )
+    }
+    case 'key': {
+      const known = withoutPending(approved)
+      const { holder } = conflict
+      return holder.requestDigest === approved.requestDigest
+        ? new Exit(
+            known,
+            'idempotency_in_flight',
+            { observed: holder.state },
+            { held_by: holder.actionId },
+          )
+        : new Exit(known, 'idempotency_mismatch')
+    }
+    case 'grant':
+      return new Exit(withoutPending(approved), 'policy_denied', {
+        detail: `grant_${conflict.why}`,
+      })
+  }
+}
+
+function withReadings(
+  approved: Approved,
+  readings: readonly BudgetReading[],
+  parts: Parts,
+): { records: readonly ConstraintRecord[]; evidence: readonly EvidencePart[] } {
+  const windowed = recordReadings(approved, readings, parts)
+  return {
+    records: [...approved.records, ...windowed.records],
+    evidence: [...approved.evidence, ...windowed.evidence],
+  }
+}
