@@ -1,0 +1,144 @@
+import { connect, isIP, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectTls, type SecureContextOptions } from 'node:tls'
+
+/** One socket, and whoever listens to it now. At rest nobody does, and then every byte is a fault. */
+export type Listener = {
+  bytes(chunk: Buffer): void
+  /** The peer's FIN, after all its bytes. */
+  closed(): void
+  /** Gone without a FIN. */
+  broken(): void
+}
+
+const NOTHING = Buffer.alloc(0)
+
+export class Connection {
+  readonly socket: Socket
+  #listener: Listener | null = null
+  #ended = false
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#listener === null) this.discard()
+      else this.#listener.bytes(chunk)
+    })
+    socket.on('end', () => {
+      this.#ended = true
+      if (this.#listener === null) this.discard()
+      else this.#tellEnd()
+    })
+    // 'close' follows every error; the error's code decides nothing.
+    socket.on('error', () => {})
+    socket.on('close', () => this.#listener?.broken())
+  }
+
+  /**
+   * 'end' alone does not prove a FIN: when bytes and a reset are read in one poll, libuv reports the
+   * end of file and the reset stays unread in the kernel. Writing nothing brings it out.
+   */
+  #tellEnd(): void {
+    if (this.socket.writableLength > 0) {
+      // Nothing can be asked behind an unfinished request; no response is complete then anyway.
+      this.#listener?.closed()
+      return
+    }
+    this.socket.write(NOTHING, (error) => {
+      if (error === undefined || error === null) this.#listener?.closed()
+      else this.#listener?.broken()
+    })
+  }
+
+  get usable(): boolean {
+    return !this.#ended && !this.socket.destroyed && this.socket.writable
+  }
+
+  attach(listener: Listener): void {
+    this.#listener = listener
+  }
+
+  detach(): void {
+    this.#listener = null
+  }
+
+  discard(): void {
+    this.#listener = null
+    this.socket.destroy()
+  }
+
+  /**
+   * One whole poll of the event loop with nobody listening: what the peer sent unasked (a stale
+   * answer, a FIN, a banner) is read now and kills the connection, instead of becoming the next call's
+   * answer. Two immediates, because the first may come before any poll.
+   */
+  async quiet(): Promise<boolean> {
+    await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+    return this.usable
+  }
+}
+
+export type Origin = {
+  readonly host: string
+  readonly port: number
+  readonly tls: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> | null
+}
+export type Unconnected = { readonly cause: string; readonly deadline: boolean }
+
+/** DNS, TCP and TLS within one deadline. Not one byte of a request is at stake here. */
+export function openConnection(
+  origin: Origin,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Connection | Unconnected> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve({ cause: 'aborted', deadline: false })
+      return
+    }
+    const socket = begin(origin)
+    const settle = (outcome: Connection | Unconnected): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+      socket.removeListener('error', onError)
+      socket.removeListener('close', onClose)
+      socket.removeListener(ready, onReady)
+      if (!(outcome instanceof Connection)) {
+        socket.on('error', () => {})
+        socket.destroy()
+      }
+      resolve(outcome)
+    }
+    const onAbort = (): void => settle({ cause: 'aborted', deadline: false })
+    const onClose = (): void => settle({ cause: 'connect_failed', deadline: false })
+    const onError = (error: NodeJS.ErrnoException): void =>
+      settle({ cause: `connect_failed:${error.code ?? 'unknown'}`, deadline: false })
+    const onReady = (): void => settle(new Connection(socket))
+    const ready = origin.tls === null ? 'connect' : 'secureConnect'
+    const timer = setTimeout(
+      () => settle({ cause: 'connect_deadline', deadline: true }),
+      Math.max(1, deadlineMs),
+    )
+    signal?.addEventListener('abort', onAbort, { once: true })
+    socket.once('error', onError)
+    socket.once('close', onClose)
+    socket.once(ready, onReady)
+  })
+}
+
+function begin({ host, port, tls }: Origin): Socket {
+  if (tls === null) return connect({ host, port, noDelay: true, allowHalfOpen: true })
+  // allowHalfOpen is documented for tls.connect and missing from its types.
+  const options: ConnectionOptions & { allowHalfOpen: true } = {
+    ...tls,
+    host,
+    port,
+    allowHalfOpen: true,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ALPNProtocols: ['http/1.1'],
+    // Said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED cannot unsay it.
+    rejectUnauthorized: true,
+  }
+  const socket = connectTls(options)
+  socket.setNoDelay(true)
+  return socket
+}

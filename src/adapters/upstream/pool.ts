@@ -1,0 +1,89 @@
+import { type Connection, type Origin, openConnection, type Unconnected } from './connection.js'
+
+/** Connections at rest between calls to one upstream; the youngest is taken first. */
+export type Pool = {
+  lease(
+    kind: 'fresh' | 'pooled',
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Connection | Unconnected>
+  /** Keep for the next call, for at most `restMs`. Only after an exchange without any anomaly. */
+  rest(connection: Connection, restMs: number): void
+  close(): void
+  stats(): PoolStats
+}
+export type PoolStats = {
+  readonly idle: number
+  readonly opened: number
+  readonly reused: number
+}
+
+const MAX_IDLE = 256
+const SWEEP_MS = 1_000
+
+export function createPool(origin: Origin): Pool {
+  const idle: { readonly connection: Connection; readonly until: number }[] = []
+  let opened = 0
+  let reused = 0
+  let closed = false
+  let sweeper: NodeJS.Timeout | null = null
+
+  const sweep = (): void => {
+    const now = performance.now()
+    for (let i = idle.length - 1; i >= 0; i--) {
+      const entry = idle[i]
+      if (entry === undefined || (entry.connection.usable && entry.until > now)) continue
+      entry.connection.discard()
+      idle.splice(i, 1)
+    }
+    sweeper = idle.length === 0 ? null : setTimeout(sweep, SWEEP_MS).unref()
+  }
+
+  return {
+    async lease(kind, deadlineMs, signal) {
+      const started = performance.now()
+      while (kind === 'pooled') {
+        const entry = idle.pop()
+        if (entry === undefined) break
+        if (entry.until <= performance.now()) {
+          entry.connection.discard()
+          continue
+        }
+        entry.connection.socket.ref()
+        if (await entry.connection.quiet()) {
+          reused++
+          return entry.connection
+        }
+        entry.connection.discard()
+      }
+      const left = deadlineMs - (performance.now() - started)
+      const connection = await openConnection(origin, left, signal)
+      if ('cause' in connection) return connection
+      opened++
+      if (await connection.quiet()) return connection
+      connection.discard()
+      return { cause: 'not_quiet', deadline: false }
+    },
+    rest(connection, restMs) {
+      if (closed || restMs <= 0 || idle.length >= MAX_IDLE || !connection.usable) {
+        connection.discard()
+        return
+      }
+      connection.detach()
+      connection.socket.resume()
+      connection.socket.unref()
+      idle.push({ connection, until: performance.now() + restMs })
+      sweeper ??= setTimeout(sweep, SWEEP_MS).unref()
+    },
+    close() {
+      closed = true
+      if (sweeper !== null) clearTimeout(sweeper)
+      for (const { connection } of idle.splice(0)) connection.discard()
+    },
+    stats: () => ({
+      idle: idle.filter(({ connection }) => connection.usable).length,
+      opened,
+      reused,
+    }),
+  }
+}

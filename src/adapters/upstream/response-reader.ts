@@ -1,0 +1,184 @@
+import type { Header } from '../../core/call.js'
+import { ChunkedBody, type ChunkedEvents } from './chunked-body.js'
+import type { Fault, ReadPhase } from './fault.js'
+import { parseHead, type ResponseHead } from './response-head.js'
+
+/**
+ * Reads exactly one response from a connection. It ends in one of two ways: `end` after the framing
+ * proved the end, or `fault`. After either it takes nothing more.
+ */
+export type ReaderEvents = ChunkedEvents & {
+  informational(status: number, headers: readonly Header[]): void
+  /** False stops the reading: the caller has already concluded. */
+  head(head: ResponseHead): boolean
+  end(): void
+  fault(fault: Fault): void
+}
+
+const MAX_HEAD = 32 * 1024
+const MAX_INFORMATIONAL = 32
+const EMPTY_LINE = Buffer.from('\r\n\r\n')
+const PREFIX = Buffer.from('HTTP/1.')
+
+type State =
+  | { readonly at: 'head' }
+  | { readonly at: 'fixed' }
+  | { readonly at: 'chunked'; readonly body: ChunkedBody }
+  | { readonly at: 'close' }
+  | { readonly at: 'over' }
+const HEAD: State = { at: 'head' }
+const FIXED: State = { at: 'fixed' }
+const CLOSE: State = { at: 'close' }
+const OVER: State = { at: 'over' }
+
+export class ResponseReader {
+  readonly #method: string
+  readonly #events: ReaderEvents
+  #state: State = HEAD
+  /** The part of a head that earlier reads brought. */
+  #carried: Buffer | null = null
+  #informational = 0
+  #left = 0
+
+  constructor(method: string, events: ReaderEvents) {
+    this.#method = method
+    this.#events = events
+  }
+
+  feed(bytes: Buffer): void {
+    let at = 0
+    let chunk = bytes
+    while (this.#state.at === 'head' && at < chunk.length) {
+      if (this.#carried !== null) {
+        chunk = Buffer.concat([this.#carried, chunk])
+        this.#carried = null
+      }
+      const next = this.#head(chunk, at)
+      if (next === null) return
+      at = next
+    }
+    const state = this.#state
+    switch (state.at) {
+      case 'head':
+      case 'over':
+        return
+      case 'fixed':
+        this.#fixed(chunk, at)
+        return
+      case 'chunked': {
+        const next = state.body.read(chunk, at)
+        if (typeof next === 'string') this.#fault(next)
+        else if (state.body.done) this.#end(chunk.length - next)
+        return
+      }
+      case 'close':
+        if (at < chunk.length) this.#events.data(chunk.subarray(at))
+        return
+    }
+  }
+
+  /** The peer's FIN. Only for a close-delimited body is that an end. */
+  closed(): void {
+    if (this.#state.at === 'close') this.#end(0)
+    else this.#fault(`closed_${this.#phase()}`)
+  }
+
+  /** The connection broke: never an end, whatever the framing. */
+  broken(): void {
+    this.#fault(`reset_${this.#phase()}`)
+  }
+
+  #phase(): ReadPhase {
+    if (this.#state.at !== 'head') return 'in_body'
+    return this.#carried === null ? 'before_head' : 'in_head'
+  }
+
+  /** The offset behind a complete head, or null when there is none to go on from. */
+  #head(chunk: Buffer, at: number): number | null {
+    const end = chunk.indexOf(EMPTY_LINE, at)
+    if (end === -1) {
+      this.#unfinishedHead(at === 0 ? chunk : chunk.subarray(at))
+      return null
+    }
+    if (end - at > MAX_HEAD) return this.#fault('head_too_large')
+    const head = parseHead(chunk.toString('latin1', at, end), this.#method)
+    if (typeof head === 'string') return this.#fault(head)
+    if (head.status === 101) return this.#fault('unasked_upgrade')
+    const next = end + EMPTY_LINE.length
+    if (head.status < 200) {
+      if (++this.#informational > MAX_INFORMATIONAL) return this.#fault('informational_flood')
+      this.#events.informational(head.status, head.headers)
+      return next
+    }
+    return this.#body(head, chunk.length - next) ? next : null
+  }
+
+  #body(head: ResponseHead, following: number): boolean {
+    const { framing } = head
+    if (!this.#events.head(head)) {
+      this.#state = OVER
+      return false
+    }
+    switch (framing.kind) {
+      case 'content_length':
+        this.#left = framing.length
+        this.#state = FIXED
+        if (framing.length === 0) this.#end(following)
+        return framing.length > 0
+      case 'chunked':
+        this.#state = { at: 'chunked', body: new ChunkedBody(this.#events) }
+        return true
+      case 'close':
+        this.#state = CLOSE
+        return true
+      case 'bodyless':
+        this.#end(following)
+        return false
+    }
+  }
+
+  /** Refuse now what no further byte can mend, so that garbage does not wait for a deadline. */
+  #unfinishedHead(part: Buffer): void {
+    const seen = Math.min(part.length, PREFIX.length)
+    if (part.compare(PREFIX, 0, seen, 0, seen) !== 0) {
+      this.#fault('malformed_status_line')
+      return
+    }
+    if (part.length > MAX_HEAD) {
+      this.#fault('head_too_large')
+      return
+    }
+    for (let lf = part.indexOf(0x0a); lf !== -1; lf = part.indexOf(0x0a, lf + 1)) {
+      if (part[lf - 1] !== 0x0d) {
+        this.#fault('malformed_header')
+        return
+      }
+    }
+    this.#carried = part
+  }
+
+  #fixed(chunk: Buffer, at: number): void {
+    const to = Math.min(chunk.length, at + this.#left)
+    this.#left -= to - at
+    if (to > at) this.#events.data(chunk.subarray(at, to))
+    if (this.#left === 0) this.#end(chunk.length - to)
+  }
+
+  #end(surplus: number): void {
+    if (this.#state.at === 'over') return
+    if (surplus > 0) {
+      this.#fault('surplus_bytes')
+      return
+    }
+    this.#state = OVER
+    this.#events.end()
+  }
+
+  #fault(fault: Fault): null {
+    if (this.#state.at !== 'over') {
+      this.#state = OVER
+      this.#events.fault(fault)
+    }
+    return null
+  }
+}

@@ -1,0 +1,79 @@
+import { isArray, isObject, JsonNumber, type JsonValue, type Plain } from '../../core/json/value.js'
+import type { ToolRule } from '../../core/manifest/model.js'
+
+/** The manifest's word on whether an observed response is a success (DESIGN §6). */
+export type SuccessRule = ToolRule['success']
+
+/** What the body is to the rule: a JSON value, nothing at all, or octets nobody can look into. */
+export type ReadBody =
+  | { readonly kind: 'json'; readonly value: JsonValue }
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'opaque' }
+
+export function succeeded(rule: SuccessRule, status: number, body: ReadBody): boolean {
+  if (!rule.status.some((range) => within(range, status))) return false
+  if (rule.unless.length === 0 || body.kind === 'empty') return true
+  // An in-body failure that cannot be looked for was not excluded: fail closed.
+  if (body.kind === 'opaque') return false
+  return !rule.unless.some(({ pointer, op, value }) => {
+    const found = at(body.value, pointer)
+    if (found === undefined) return false
+    return op === 'exists' ? !isAbsent(found) : equals(found, value ?? null)
+  })
+}
+
+function within(range: string, status: number): boolean {
+  const match = /^([0-9]{3})(?:-([0-9]{3}))?$/.exec(range)
+  if (match === null) return false
+  const from = Number(match[1])
+  return status >= from && status <= Number(match[2] ?? from)
+}
+
+/** RFC 6901; undefined when nothing is there. */
+export function at(value: JsonValue, pointer: string): JsonValue | undefined {
+  if (pointer === '') return value
+  if (!pointer.startsWith('/')) return undefined
+  let here: JsonValue | undefined = value
+  for (const step of pointer.slice(1).split('/')) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (isObject(here)) here = here.get(name)
+    else if (isArray(here)) here = /^(?:0|[1-9][0-9]*)$/.test(name) ? here[Number(name)] : undefined
+    else return undefined
+  }
+  return here
+}
+
+/** Seed §2: what normalizes away shares its digest with absence, so it must share its verdict too. */
+function isAbsent(value: JsonValue): boolean {
+  if (value === null) return true
+  if (isArray(value)) return value.length === 0
+  return isObject(value) && [...value.values()].every(isAbsent)
+}
+
+function equals(value: JsonValue, expected: Plain): boolean {
+  if (value instanceof JsonNumber) return Number(value.token) === expected
+  if (isArray(value)) {
+    if (!Array.isArray(expected) || expected.length !== value.length) return false
+    return value.every((element, index) => equals(element, expected[index]))
+  }
+  if (isObject(value)) {
+    if (expected === null || typeof expected !== 'object' || Array.isArray(expected)) return false
+    const members = Object.entries(expected).filter(([, member]) => member !== undefined)
+    if (members.length !== value.size) return false
+    return members.every(([name, member]) => {
+      const found = value.get(name)
+      return found !== undefined && equals(found, member as Plain)
+    })
+  }
+  return value === expected
+}
+
+const MAX_REFERENCE = 256
+
+/** effect.external_ref (seed §5.2): a string or a number's own token; anything else is no reference. */
+export function referenceAt(body: ReadBody, pointer: string): string | null {
+  if (body.kind !== 'json') return null
+  const found = at(body.value, pointer)
+  const text = found instanceof JsonNumber ? found.token : found
+  return typeof text === 'string' && text !== '' && text.length <= MAX_REFERENCE ? text : null
+}
