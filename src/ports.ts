@@ -1,6 +1,7 @@
 import type { Caller, Header } from './core/call.js'
 import type { Observation } from './core/capsule/observation.js'
 import type { Plain } from './core/json/value.js'
+import type { ToolRule } from './core/manifest/model.js'
 
 /** The gate's outside world. Each port is a few methods and a promise; test/contract holds drivers to it. */
 
@@ -270,7 +271,12 @@ export type Identity = {
  * not leave, and the observation is `not_sent` with cause `withdrawn`.
  */
 export type Dispatch = (order: DispatchOrder) => Promise<Dispatched>
-export type DispatchOrder = { readonly actionId: string; readonly stillAllowed: () => boolean }
+export type DispatchOrder = {
+  readonly actionId: string
+  /** The rule the call was judged under: deadlines, forwarded headers, success, release. */
+  readonly rule: ToolRule
+  readonly stillAllowed: () => boolean
+}
 export type Dispatched = {
   readonly observation: Observation
   /** The whole response, when it was held: kept for replay and for `capture: full`. */
