@@ -1,0 +1,127 @@
+import { randomFillSync } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname } from 'node:path'
+
+/** Private key files on disk: whole or absent after any crash, readable by their owner alone. */
+export class KeyError extends Error {
+  readonly code: 'missing' | 'exists' | 'permissions' | 'damaged' | 'locked'
+  constructor(code: KeyError['code'], message: string) {
+    super(message)
+    this.name = 'KeyError'
+    this.code = code
+  }
+}
+
+export const isMissing = (error: unknown): boolean =>
+  (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+/** Temporary file, fsync, rename, fsync of the directory: a reader sees the old file or the new one. */
+export function writeDurably(
+  path: string,
+  content: string,
+  mode: number,
+  beforeRename?: () => void,
+): void {
+  const temporary = `${path}.tmp`
+  rmSync(temporary, { force: true })
+  const file = openSync(temporary, 'wx', mode)
+  try {
+    writeFileSync(file, content)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  beforeRename?.()
+  renameSync(temporary, path)
+  syncDirectory(dirname(path))
+}
+
+/** Overwritten, cut and unlinked. Copy-on-write and flash storage may keep old blocks all the same. */
+export function destroy(path: string, afterOverwrite?: () => void): void {
+  let file: number
+  try {
+    file = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
+  } catch (error) {
+    if (isMissing(error)) return
+    throw error
+  }
+  try {
+    const noise = randomFillSync(new Uint8Array(fstatSync(file).size))
+    writeSync(file, noise, 0, noise.length, 0)
+    fsyncSync(file)
+    afterOverwrite?.()
+    ftruncateSync(file, 0)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  rmSync(path, { force: true })
+  syncDirectory(dirname(path))
+}
+
+export function readPrivate(path: string): string {
+  let file: number
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  } catch (error) {
+    if (isMissing(error)) throw new KeyError('missing', `private key file ${path} is missing`)
+    throw error
+  }
+  try {
+    const { mode } = fstatSync(file)
+    if ((mode & 0o077) !== 0) {
+      throw new KeyError(
+        'permissions',
+        `${path} has mode ${octal(mode)}, others may use the key: run  chmod 600 ${quoted(path)}`,
+      )
+    }
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Who may write in the directory may put another key in place of ours. */
+export function refuseOpenDirectory(dir: string): void {
+  let mode: number
+  try {
+    mode = statSync(dir).mode
+  } catch (error) {
+    if (isMissing(error)) throw new KeyError('missing', `key directory ${dir} is missing`)
+    throw error
+  }
+  if ((mode & 0o022) !== 0) {
+    throw new KeyError(
+      'permissions',
+      `${dir} has mode ${octal(mode)}, others may replace keys: run  chmod 700 ${quoted(dir)}`,
+    )
+  }
+}
+
+export function syncDirectory(dir: string): void {
+  const handle = openSync(dir, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
+const quoted = (path: string): string =>
+  /^[\w./-]+$/.test(path) && !basename(path).startsWith('-')
+    ? path
+    : `'${path.replaceAll("'", "'\\''")}'`

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type PublicKeyRecord, parseKeyring } from '../../core/statement/keys.js'
+import type { SigningPurpose } from '../../ports.js'
+import { destroy, isMissing, KeyError, writeDurably } from './files.js'
+
+/**
+ * A key directory: `keyring.json` holds every public key of every epoch, and doubles as the keyring an
+ * auditor gets; `PURPOSE-EPOCH.key` holds the private half of each active one. The keyring decides: a
+ * private file it does not call active is a remnant of a crash.
+ */
+export const PURPOSES: readonly SigningPurpose[] = ['statement', 'event', 'webhook']
+
+export type OwnKey = PublicKeyRecord & {
+  readonly purpose: SigningPurpose
+  readonly epoch: number
+  readonly valid_from: string
+}
+
+const KEYRING = 'keyring.json'
+const OWN_FILE = /^(?:(?:statement|event|webhook)-[1-9][0-9]*\.key(?:\.tmp)?|keyring\.json\.tmp)$/
+
+export const keyringPath = (dir: string): string => join(dir, KEYRING)
+export const privateName = (key: Pick<OwnKey, 'purpose' | 'epoch'>): string =>
+  `${key.purpose}-${key.epoch}.key`
+export const privatePath = (dir: string, key: Pick<OwnKey, 'purpose' | 'epoch'>): string =>
+  join(dir, privateName(key))
+
+/** All epochs, oldest first. */
+export function listKeys(dir: string): readonly OwnKey[] {
+  const path = keyringPath(dir)
+  const read = parseKeyring(readOr(path))
+  if (!read.ok) throw new KeyError('damaged', `${path}: ${read.path} ${read.detail}`)
+  const keys = read.keys.map((key) => own(key, path))
+  for (const purpose of PURPOSES) {
+    if (keys.filter((key) => key.purpose === purpose && key.status === 'active').length !== 1) {
+      throw new KeyError('damaged', `${path}: not exactly one active ${purpose} key`)
+    }
+  }
+  return keys
+}
+
+/** What an auditor is given: public halves only. */
+export const exportKeyring = (dir: string): { readonly keys: readonly PublicKeyRecord[] } => ({
+  keys: listKeys(dir),
+})
+
+export const activeKey = (keys: readonly OwnKey[], purpose: SigningPurpose): OwnKey => {
+  const found = keys.find((key) => key.purpose === purpose && key.status === 'active')
+  if (found === undefined) throw new KeyError('damaged', `no active ${purpose} key`)
+  return found
+}
+
+export function writeKeyring(
+  dir: string,
+  keys: readonly OwnKey[],
+  beforeRename?: () => void,
+): void {
+  writeDurably(keyringPath(dir), `${JSON.stringify({ keys }, null, 2)}\n`, 0o644, beforeRename)
+}
+
+/** Only under the lock: a file that is not named yet may belong to a rotation under way. */
+export function destroyRemnants(dir: string, keys: readonly OwnKey[]): void {
+  const wanted = new Set(keys.filter((key) => key.status === 'active').map(privateName))
+  for (const name of readdirSync(dir)) {
+    if (OWN_FILE.test(name) && !wanted.has(name)) destroy(join(dir, name))
+  }
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    throw new KeyError('missing', `${path} is missing: run  capsule-gate keys create`)
+  }
+}
+
+function own(key: PublicKeyRecord, path: string): OwnKey {
+  const { purpose, epoch, valid_from } = key
+  if (purpose === 'log' || epoch === undefined || epoch < 1 || valid_from === undefined) {
+    throw new KeyError('damaged', `${path}: key ${key.kid} is not one this directory made`)
+  }
+  return { ...key, purpose, epoch, valid_from }
+}
