@@ -1,0 +1,55 @@
+import type { Conflict, ReserveRequest } from '../../../ports.js'
+import type { GrantLine } from './lines.js'
+import { sweeper } from './sweep.js'
+
+/** A grant, and how often it was spent: by lines, and by reservations that have no line yet. */
+type Standing = { readonly line: GrantLine; readonly until: number; spent: number; held: number }
+export type GrantDump = readonly [line: GrantLine, spent: number]
+
+type Refusal = Extract<Conflict, { kind: 'grant' }>['why']
+export type Grants = ReturnType<typeof createGrants>
+
+/** `keepMs`: how long an expired grant is still known, so that a late retry hears `expired`, not `unknown`. */
+export function createGrants(keepMs: number) {
+  const grants = new Map<string, Standing>()
+  const gone = ({ until }: Standing, time: number): boolean => until + keepMs <= time
+  const add = (line: GrantLine, spent: number): void => {
+    grants.set(line.grant, { line, until: Date.parse(line.expires_at), spent, held: 0 })
+  }
+  const count = (grant: string, field: 'spent' | 'held', by: 1 | -1): void => {
+    const standing = grants.get(grant)
+    if (standing !== undefined) standing[field] += by
+  }
+  return {
+    /** Null when the grant may be spent on this request now. */
+    refusal(grant: string, request: ReserveRequest): Refusal | null {
+      const standing = grants.get(grant)
+      if (standing === undefined) return 'unknown'
+      const { line, until, spent, held } = standing
+      if (line.agent !== request.agent) return 'mismatch'
+      if (line.standing !== true && line.request_digest !== request.requestDigest) return 'mismatch'
+      // Written so that an unreadable expiry refuses too.
+      if (!(request.at < until)) return 'expired'
+      return spent + held < line.uses ? null : 'spent'
+    },
+    find: (grant: string): GrantLine | null => grants.get(grant)?.line ?? null,
+    hold: (grant: string) => count(grant, 'held', 1),
+    unhold: (grant: string) => count(grant, 'held', -1),
+    spend: (grant: string) => count(grant, 'spent', 1),
+    giveBack: (grant: string) => count(grant, 'spent', -1),
+    issue: (line: GrantLine) => add(line, 0),
+    revoke: (grant: string) => grants.delete(grant),
+    sweep: sweeper(grants, gone),
+    dump(time: number): GrantDump[] {
+      return [...grants.keys()]
+        .sort()
+        .map((grant) => grants.get(grant) as Standing)
+        .filter((standing) => !gone(standing, time))
+        .map(({ line, spent }) => [line, spent] as const)
+    },
+    load(dump: readonly GrantDump[]): void {
+      grants.clear()
+      for (const [line, spent] of dump) add(line, spent)
+    },
+  }
+}

@@ -1,0 +1,278 @@
+import { isHex64 } from '../../../core/hex.js'
+import type { Plain } from '../../../core/json/value.js'
+import type {
+  BudgetReading,
+  Conflict,
+  JournalLine,
+  KeyState,
+  Reservation,
+  ReserveRequest,
+  State,
+} from '../../../ports.js'
+import { capsuleOf, conclusionOf } from './conclusion.js'
+import { createGrants, type GrantDump } from './grants.js'
+import { createHalts } from './halts.js'
+import { createKeys, type KeyDump, keyScope } from './keys.js'
+import {
+  type Configured,
+  type Dispatched,
+  type GrantLine,
+  type HaltScope,
+  haltScope,
+  lineError,
+  members,
+  text,
+} from './lines.js'
+import { createOpenItems, type OpenItem } from './open-items.js'
+import { createWindows, type Held, type WindowDump } from './windows.js'
+
+/** An ACTION_DISPATCHED that no CAPSULE has concluded: in flight, or, after a restart, an orphan. */
+export type Orphan = Dispatched & { readonly at: string; readonly seq: number }
+
+export type EmbeddedState = State & {
+  /** Folds one durable line, its own gate's included. Lines MUST come in journal order, each once. */
+  apply(line: JournalLine): void
+  /** All that the lines so far established, and nothing that is only reserved; equal folds dump equally. */
+  dump(): Plain
+  /** Replaces everything by what a dump established. */
+  load(dump: Plain): void
+  orphans(): readonly Orphan[]
+  openItems(): readonly OpenItem[]
+  halts(): readonly HaltScope[]
+  /** The widest halt that stops such a call, or null. */
+  halted(call: { operator: string; agent: string; tool: string }): HaltScope | null
+  grant(id: string): GrantLine | null
+  config(): Configured | null
+}
+
+type Dump = {
+  readonly v: 1
+  readonly at: number
+  readonly actions: readonly Orphan[]
+  readonly keys: readonly KeyDump[]
+  readonly windows: readonly WindowDump[]
+  readonly grants: readonly GrantDump[]
+  readonly items: readonly OpenItem[]
+  readonly halts: readonly HaltScope[]
+  readonly config: Configured | null
+}
+/** Claims of one action; `scope` is its idempotency key's. */
+type Claims = { readonly scope: string | null; readonly grant: string | null; budgets: Held[] }
+type InFlight = Claims & { readonly line: Orphan }
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/**
+ * State as a fold over the journal (DESIGN §5): in memory, durable because the lines carry it. A
+ * reservation lives here alone until its ACTION_DISPATCHED line is applied; a crash before that
+ * forgets it, and rightly, since nothing was sent. From then on only the CAPSULE line settles it.
+ */
+export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): EmbeddedState {
+  const keepMs = options.keyTtlSeconds === undefined ? DAY_MS : options.keyTtlSeconds * 1000
+  const keys = createKeys(keepMs)
+  const grants = createGrants(keepMs)
+  const windows = createWindows()
+  const items = createOpenItems()
+  const halts = createHalts()
+  const holds = new Map<string, Claims & { readonly requestDigest: string }>()
+  const actions = new Map<string, InFlight>()
+  let config: Configured | null = null
+  /** Time of the newest line: the fold's own clock. */
+  let foldedTo = 0
+  /** Newest time anybody showed; a reader's clock that goes back does not bring back what expired. */
+  let latest = 0
+
+  function reserve(request: ReserveRequest): Reservation | Conflict {
+    const { actionId, requestDigest, grant } = request
+    if (holds.has(actionId) || actions.has(actionId)) {
+      throw new TypeError(`action ${actionId} is reserved already`)
+    }
+    if (request.key !== null && !isHex64(request.key)) {
+      // Lines carry the key's digest only; a claim under anything else could never be found again.
+      throw new TypeError('an idempotency key is claimed by its hex SHA-256')
+    }
+    latest = Math.max(latest, request.at)
+    const scope =
+      request.key === null ? null : keyScope(request.operator, request.agent, request.key)
+    const holder = scope === null ? null : keys.holder(scope, latest)
+    if (holder !== null) return { kind: 'key', holder }
+    const why = grant === null ? null : grants.refusal(grant, request)
+    if (why !== null) return { kind: 'grant', why }
+
+    const budgets: Held[] = []
+    const readings: BudgetReading[] = []
+    let refused = false
+    try {
+      for (const claim of request.budgets) {
+        const { reading, held } = windows.take(claim, latest, actionId)
+        budgets.push(held)
+        readings.push(reading)
+        if (!reading.within && !claim.advisory) refused = true
+      }
+    } catch (error) {
+      giveBack(budgets)
+      throw error
+    }
+    if (refused) {
+      giveBack(budgets)
+      return { kind: 'budget', readings }
+    }
+    if (scope !== null) keys.hold(scope, { state: 'in_flight', actionId, requestDigest })
+    if (grant !== null) grants.hold(grant)
+    holds.set(actionId, { scope, grant, budgets, requestDigest })
+    return { kind: 'reserved', actionId, readings }
+  }
+
+  /** Lets go of what was only reserved. */
+  function unhold(actionId: string, hold: Claims): void {
+    holds.delete(actionId)
+    giveBack(hold.budgets)
+    if (hold.scope !== null) keys.unhold(hold.scope, actionId)
+    if (hold.grant !== null) grants.unhold(hold.grant)
+  }
+
+  function dispatched(line: JournalLine, at: number): void {
+    const actionId = text(line, 'action_id')
+    if (actions.has(actionId)) throw lineError(line, `action ${actionId} was dispatched before`)
+    const held = holds.get(actionId)
+    if (held !== undefined) unhold(actionId, held)
+    const action = { ...members(line), at: line.at, seq: line.seq } as unknown as Orphan
+    const claims = adopt(action, line)
+    for (const budget of action.budgets ?? []) {
+      claims.budgets.push(windows.fold(budget, at, actionId))
+    }
+    if (claims.grant !== null) grants.spend(claims.grant)
+  }
+
+  /** Puts an action in flight, without its budgets and grant, which a dump carries by themselves. */
+  function adopt(action: Orphan, line: JournalLine | null): InFlight {
+    const { action_id: actionId, request_digest: requestDigest, key } = action
+    if (line !== null) {
+      for (const member of ['operator', 'agent', 'request_digest']) text(line, member)
+    }
+    const scope = key === undefined ? null : keyScope(action.operator, action.agent, key)
+    if (scope !== null) keys.dispatch(scope, { state: 'in_flight', actionId, requestDigest })
+    const inFlight = { line: action, scope, grant: action.grant ?? null, budgets: [] }
+    actions.set(actionId, inFlight)
+    return inFlight
+  }
+
+  function concluded(line: JournalLine, at: number): void {
+    const capsule = capsuleOf(line)
+    items.fold(capsule, line.seq)
+    const { actionId, kind } = conclusionOf(line, capsule)
+    const action = actions.get(actionId)
+    if (action === undefined) return
+    actions.delete(actionId)
+    const { scope, grant, budgets } = action
+    if (kind === 'release') {
+      giveBack(budgets)
+      if (scope !== null) keys.release(scope, actionId)
+      if (grant !== null) grants.giveBack(grant)
+      return
+    }
+    for (const { entry } of budgets) entry.action = null
+    if (scope === null) return
+    const requestDigest = action.line.request_digest
+    const state: KeyState =
+      kind === 'completed'
+        ? { state: 'completed', actionId, capsuleId: capsule.capsule_id, requestDigest }
+        : { state: 'unknown', actionId, requestDigest }
+    keys.conclude(scope, state, at)
+  }
+
+  const orphans = (): Orphan[] => [...actions.values()].map(({ line }) => line)
+
+  return {
+    reserve: async (request) => reserve(request),
+    async settle(actionId, outcome) {
+      const hold = holds.get(actionId)
+      // Dispatched by a line: its CAPSULE line settles it, so that a fold comes to the same.
+      if (hold === undefined) return
+      if (outcome.kind === 'release') return unhold(actionId, hold)
+      holds.delete(actionId)
+      if (hold.scope === null) return
+      const { requestDigest } = hold
+      keys.hold(
+        hold.scope,
+        outcome.replayable
+          ? { state: 'completed', actionId, capsuleId: outcome.capsuleId, requestDigest }
+          : { state: 'unknown', actionId, requestDigest },
+      )
+    },
+    keyState: async (operator, agent, key) => keys.holder(keyScope(operator, agent, key), latest),
+    apply(line) {
+      const at = Date.parse(line.at)
+      if (Number.isNaN(at)) throw lineError(line, 'at is no time')
+      switch (line.type) {
+        case 'ACTION_DISPATCHED':
+          dispatched(line, at)
+          break
+        case 'CAPSULE':
+          concluded(line, at)
+          break
+        case 'HALT':
+          halts.halt(haltScope(line))
+          break
+        case 'RESUME':
+          halts.resume(haltScope(line))
+          break
+        case 'CONFIG_CHANGED':
+          config = members(line) as unknown as Configured
+          break
+        case 'GRANT_ISSUED':
+          text(line, 'grant')
+          text(line, 'expires_at')
+          grants.issue(members(line) as unknown as GrantLine)
+          break
+        case 'GRANT_REVOKED':
+          grants.revoke(text(line, 'grant'))
+          break
+      }
+      foldedTo = Math.max(foldedTo, at)
+      latest = Math.max(latest, at)
+      keys.prune(foldedTo)
+      windows.advance(foldedTo)
+      grants.sweep(foldedTo)
+    },
+    dump() {
+      const dump: Dump = {
+        v: 1,
+        at: foldedTo,
+        actions: orphans(),
+        keys: keys.dump(foldedTo),
+        windows: windows.dump(foldedTo),
+        grants: grants.dump(foldedTo),
+        items: items.list(),
+        halts: halts.list(),
+        config,
+      }
+      return dump as unknown as Plain
+    },
+    load(plain) {
+      const dump = plain as unknown as Dump
+      if (dump?.v !== 1) throw new TypeError('not a dump of this state')
+      holds.clear()
+      actions.clear()
+      keys.load(dump.keys)
+      for (const action of dump.actions) adopt(action, null)
+      windows.load(dump.windows, (action, held) => actions.get(action)?.budgets.push(held))
+      grants.load(dump.grants)
+      items.load(dump.items)
+      halts.load(dump.halts)
+      config = dump.config
+      foldedTo = dump.at
+      latest = dump.at
+    },
+    orphans,
+    openItems: items.list,
+    halts: halts.list,
+    halted: halts.stopping,
+    grant: grants.find,
+    config: () => config,
+  }
+}
+
+function giveBack(budgets: readonly Held[]): void {
+  for (const held of budgets) held.in.remove(held.entry)
+}

@@ -1,0 +1,285 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { createEmbeddedState } from '../../../src/adapters/state/embedded/state.js'
+import type { BudgetClaim, JournalLine, ReserveRequest } from '../../../src/ports.js'
+import { claim, request, sha } from '../../contract/state.js'
+import { capsule, dispatched, lineWriter } from './lines.js'
+
+/**
+ * The invariant (DESIGN §5): the running state is a fold over the lines. For any interleaving, a fold
+ * from scratch, and from any dump and the rest, dumps the same and decides the same.
+ */
+const T0 = Date.parse('2026-03-01T12:00:00.000Z')
+const TTL_SECONDS = 20
+
+const op = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      op: fc.constant('reserve' as const),
+      key: fc.option(fc.constantFrom('k1', 'k2', 'k3')),
+      grant: fc.option(fc.constantFrom('g1', 'g2'), { freq: 3 }),
+      /** A reader's clock may be ahead of the journal's. */
+      ahead: fc.integer({ min: 0, max: 6000 }),
+      budgets: fc.array(
+        fc.record({
+          scope: fc.constantFrom('x', 'y'),
+          kind: fc.constantFrom('sum' as const, 'count' as const),
+          windowSeconds: fc.constantFrom(3, 10),
+          amount: fc.constantFrom('0.1', '0.25', '1', '2.50', '0'),
+          advisory: fc.boolean(),
+        }),
+        { maxLength: 3 },
+      ),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ op: fc.constant('dispatch' as const), of: fc.nat() }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      op: fc.constant('conclude' as const),
+      of: fc.nat(),
+      as: fc.constantFrom(
+        ['executed', 'confirmed'] as const,
+        ['errored', 'dispatched'] as const,
+        ['engine_failure', undefined] as const,
+      ),
+      settles: fc.option(fc.constantFrom('commit', 'release')),
+      settleFirst: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ op: fc.constant('abandon' as const), of: fc.nat() }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ op: fc.constant('wait' as const), ms: fc.nat({ max: 8000 }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('item' as const),
+      verdict: fc.constantFrom('blocked', 'hitl_dispatched', 'resolved', 'denied'),
+      over: fc.option(fc.nat()),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('grant' as const),
+      grant: fc.constantFrom('g1', 'g2'),
+      uses: fc.integer({ min: 1, max: 2 }),
+      forMs: fc.nat({ max: 20_000 }),
+      revoke: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      op: fc.constant('halt' as const),
+      type: fc.constantFrom('HALT', 'RESUME'),
+      name: fc.constantFrom('bot', 'other'),
+    }),
+  },
+)
+type Op = typeof op extends fc.Arbitrary<infer T> ? T : never
+
+type Naive = { action: string; at: number; claim: BudgetClaim; gone: boolean }
+
+/** Runs the operations on a live state as a gate would, and keeps every line it wrote. */
+async function run(ops: readonly Op[]) {
+  const state = createEmbeddedState({ keyTtlSeconds: TTL_SECONDS })
+  const line = lineWriter(T0)
+  const lines: JournalLine[] = []
+  const reserved: ReserveRequest[] = []
+  const inFlight: string[] = []
+  const naive: Naive[] = []
+  let latest = 0
+  let made = 0
+  const write = (type: string, members: object): void => {
+    const written = line(type, members)
+    lines.push(written)
+    state.apply(written)
+    latest = Math.max(latest, line.now())
+  }
+  const same = (a: BudgetClaim, b: BudgetClaim): boolean =>
+    a.scope === b.scope && a.kind === b.kind && a.windowSeconds === b.windowSeconds
+
+  for (const step of ops) {
+    switch (step.op) {
+      case 'reserve': {
+        const action = `a${++made}`
+        const at = line.now() + step.ahead
+        const budgets = step.budgets.map((budget) => claim({ ...budget, max: '5' }))
+        const key = step.key === null ? null : sha(step.key)
+        const wanted = request(action, { at, key, grant: step.grant, budgets })
+        const answer = await state.reserve(wanted)
+        latest = Math.max(latest, at)
+        if (answer.kind === 'key' || answer.kind === 'grant') break
+        // Readings against a list that is simply added up, in thousandths.
+        const taken: Naive[] = []
+        answer.readings.forEach((reading, i) => {
+          const mine = budgets[i] as BudgetClaim
+          const sum = [...naive, ...taken]
+            .filter((n) => !n.gone && same(n.claim, mine))
+            .filter((n) => n.at > latest - mine.windowSeconds * 1000)
+            .reduce((total, n) => total + Math.round(Number(n.claim.amount) * 1000), 0)
+          expect(Math.round(Number(reading.prior) * 1000)).toBe(sum)
+          taken.push({ action, at: latest, claim: mine, gone: false })
+        })
+        if (answer.kind === 'budget') break
+        naive.push(...taken)
+        reserved.push(wanted)
+        break
+      }
+      case 'dispatch': {
+        const [next] = reserved.splice(step.of % Math.max(1, reserved.length), 1)
+        if (next === undefined) break
+        const { actionId, key, grant, budgets } = next
+        const claims = { ...(key === null ? {} : { key }), ...(grant === null ? {} : { grant }) }
+        write('ACTION_DISPATCHED', dispatched(actionId, { ...claims, budgets }))
+        for (const n of naive.filter(({ action }) => action === actionId)) n.at = line.now()
+        inFlight.push(actionId)
+        break
+      }
+      case 'conclude': {
+        const [action] = inFlight.splice(step.of % Math.max(1, inFlight.length), 1)
+        if (action === undefined) break
+        const outcome = step.settles
+        const [verdict, effect] = step.as
+        const settles = { action_id: action, outcome, replayable: false }
+        const released = outcome === null ? verdict === 'engine_failure' : outcome === 'release'
+        const settle = () =>
+          state.settle(
+            action,
+            released
+              ? { kind: 'release' }
+              : { kind: 'commit', capsuleId: sha(action), replayable: false },
+          )
+        if (step.settleFirst) await settle()
+        write('CAPSULE', {
+          ...capsule(action, verdict, effect),
+          ...(outcome === null ? {} : { settles }),
+        })
+        if (!step.settleFirst) await settle()
+        if (released) for (const n of naive.filter((n) => n.action === action)) n.gone = true
+        break
+      }
+      case 'abandon': {
+        const [next] = reserved.splice(step.of % Math.max(1, reserved.length), 1)
+        if (next === undefined) break
+        await state.settle(next.actionId, { kind: 'release' })
+        for (const n of naive.filter(({ action }) => action === next.actionId)) n.gone = true
+        break
+      }
+      case 'wait':
+        line.wait(step.ms)
+        break
+      case 'item':
+        write(
+          'CAPSULE',
+          capsule(
+            `i${++made}`,
+            step.verdict,
+            undefined,
+            step.over === null ? undefined : `i${step.over % made}`,
+          ),
+        )
+        break
+      case 'grant': {
+        const expires_at = new Date(line.now() + step.forMs).toISOString()
+        const { grant, uses } = step
+        if (step.revoke) write('GRANT_REVOKED', { grant })
+        else if (state.grant(grant) === null) {
+          const bound = { agent: 'bot', request_digest: sha('request') }
+          write('GRANT_ISSUED', { grant, ...bound, expires_at, uses })
+        }
+        break
+      }
+      case 'halt':
+        write(step.type, { scope: { kind: 'agent', name: step.name } })
+        break
+      default:
+        step satisfies never
+    }
+  }
+  return { state, lines, holds: reserved.length, now: Math.max(latest, line.now()) }
+}
+
+const foldOf = (lines: readonly JournalLine[], dump?: unknown) => {
+  const state = createEmbeddedState({ keyTtlSeconds: TTL_SECONDS })
+  // Through text, as a snapshot file would bring it back.
+  if (dump !== undefined) state.load(JSON.parse(JSON.stringify(dump)))
+  for (const line of lines) state.apply(line)
+  return state
+}
+
+describe('embedded state is a fold', () => {
+  it('dumps the same running, from scratch, and from any dump and the rest', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(op, { maxLength: 80, size: 'max' }),
+        fc.nat(),
+        async (ops, pick) => {
+          const { state, lines } = await run(ops)
+          const running = JSON.stringify(state.dump())
+          expect(JSON.stringify(foldOf(lines).dump())).toBe(running)
+          const cut = lines.length === 0 ? 0 : pick % (lines.length + 1)
+          const half = foldOf(lines.slice(0, cut)).dump()
+          expect(JSON.stringify(foldOf(lines.slice(cut), half).dump())).toBe(running)
+        },
+      ),
+      { numRuns: 400 },
+    )
+  })
+
+  it('decides the same after a restart as before it, when nothing was only reserved', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(op, { maxLength: 60, size: 'max' }), async (ops) => {
+        const { state, lines, holds, now } = await run(ops)
+        fc.pre(holds === 0)
+        const restarted = [foldOf(lines), foldOf([], state.dump())]
+        const probe = (id: string, over: Partial<ReserveRequest>) =>
+          request(id, { at: now, ...over })
+        for (const [i, over] of [
+          ...['k1', 'k2', 'k3'].map((key) => ({ key: sha(key) })),
+          ...['g1', 'g2'].map((grant) => ({ grant })),
+          ...['x', 'y'].map((scope) => ({
+            budgets: [claim({ scope, windowSeconds: 10, amount: '2', max: '5' })],
+          })),
+        ].entries()) {
+          const expected = await state.reserve(probe(`p${i}`, over))
+          for (const other of restarted) {
+            expect(await other.reserve(probe(`p${i}`, over))).toEqual(expected)
+          }
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('refuses a dump it did not write', () => {
+    for (const dump of [null, {}, { v: 2 }, 'x']) {
+      expect(() => createEmbeddedState().load(dump)).toThrow(/not a dump/)
+    }
+  })
+
+  it('lets go of everything time is over for, so that memory holds open things only', async () => {
+    const state = createEmbeddedState({ keyTtlSeconds: TTL_SECONDS })
+    const line = lineWriter(T0)
+    const empty = JSON.stringify({ ...(state.dump() as object), at: 0 })
+    for (let i = 0; i < 500; i++) {
+      const budgets = [claim({ scope: sha(`s${i}`), windowSeconds: 10 })]
+      state.apply(line('ACTION_DISPATCHED', dispatched(`a${i}`, { key: sha(`k${i}`), budgets })))
+      state.apply(line('CAPSULE', capsule(`a${i}`, 'executed', 'confirmed')))
+    }
+    expect((state.dump() as { keys: unknown[] }).keys).toHaveLength(500)
+    line.wait(TTL_SECONDS * 1000)
+    state.apply(line('REPLAYED', {}))
+    expect(JSON.stringify({ ...(state.dump() as object), at: 0 })).toBe(empty)
+  })
+})
