@@ -17,17 +17,21 @@ export function effectOf(verdict: Verdict): Effect | undefined {
 }
 
 function observed({ observation, effect, verdict_class }: Ran): Effect {
+  const classes = observation.kind === 'sent' ? ['errored', 'timeout'] : ['executed', 'errored']
+  if (!classes.includes(verdict_class))
+    throw new TypeError(`${verdict_class} does not follow from ${observation.kind}`)
   switch (observation.kind) {
     case 'sent':
       if (verdict_class === 'timeout' && !observation.deadline)
         throw new TypeError('timeout without a deadline that passed')
       return dispatched(effect, 'gate_executed')
     case 'claimed':
-      // A runtime's word is recorded as its word: never confirmed (promise 3, seed §5.2).
-      if (observation.ok) {
-        if (verdict_class !== 'executed') throw new TypeError('a claimed success is executed')
+      // A runtime's word is recorded as its word: never confirmed (promise 3, seed §5.2). It threw, so
+      // the state is unknown: dispatched. It returned a clean failure: failed (seed §5.4.2).
+      if (observation.ok && verdict_class !== 'executed')
+        throw new TypeError('a claimed success is executed')
+      if (observation.ok || verdict_class === 'errored')
         return dispatched(effect, 'runtime_claimed')
-      }
       return {
         ...request(effect),
         status: 'failed',
@@ -37,9 +41,11 @@ function observed({ observation, effect, verdict_class }: Ran): Effect {
           : { response_digest: observation.resultDigest }),
       }
     case 'complete':
-      if (observation.success && verdict_class !== 'executed')
-        throw new TypeError('a complete success is executed (DESIGN §6)')
-      return answered(effect, observation.response, observation.success ? 'confirmed' : 'failed')
+      return answered(
+        effect,
+        observation.response,
+        observation.success && verdict_class === 'executed' ? 'confirmed' : 'failed',
+      )
   }
 }
 

@@ -3,7 +3,7 @@ import type { Crypto } from '../crypto.js'
 import { hex } from '../hex.js'
 import { utf8 } from '../text.js'
 import { canonicalNormalized } from './canonical.js'
-import type { JsonValue, Plain } from './value.js'
+import { JsonNumber, type JsonValue, type Plain } from './value.js'
 
 /**
  * Canonical forms of values we build ourselves: `canonicalize` behind the guard that refuses what has
@@ -14,6 +14,10 @@ const canonicalize = canonicalizePackage as unknown as (value: unknown) => strin
 
 export function canonicalOf(value: Plain): string {
   guard(value, '$')
+  return write(value)
+}
+
+function write(value: Plain): string {
   const text = canonicalize(value)
   if (text === undefined) throw new TypeError('a value without a canonical form')
   return text
@@ -21,7 +25,8 @@ export function canonicalOf(value: Plain): string {
 
 /** JSON-DIGEST (seed §2) of a value we built. */
 export function jsonDigest(value: Plain, crypto: Pick<Crypto, 'sha256'>): string {
-  return hex(crypto.sha256(utf8(canonicalOf(normalize(value)))))
+  guard(value, '$')
+  return hex(crypto.sha256(utf8(write(normalize(value)))))
 }
 
 /** JSON-DIGEST of a parsed value; null when a float or unsafe integer forbids it. */
@@ -49,7 +54,8 @@ function isEmpty(value: Plain): boolean {
   return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0
 }
 
-function guard(value: Plain | undefined, path: string): void {
+function guard(value: unknown, path: string): void {
+  if (value === undefined || value === null || typeof value === 'boolean') return
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value) || Object.is(value, -0)) {
       throw new TypeError(`${path}: ${value} has no reproducible digest; use a decimal string`)
@@ -57,14 +63,22 @@ function guard(value: Plain | undefined, path: string): void {
   } else if (typeof value === 'string') {
     if (LONE_SURROGATE.test(value)) throw new TypeError(`${path}: lone surrogate`)
   } else if (Array.isArray(value)) {
-    value.forEach((element, index) => {
-      if (element === undefined) throw new TypeError(`${path}[${index}]: undefined`)
-      guard(element, `${path}[${index}]`)
-    })
-  } else if (value !== null && typeof value === 'object') {
+    // By index: forEach would skip a hole, and a hole is written as null.
+    for (let index = 0; index < value.length; index++) {
+      if (value[index] === undefined) throw new TypeError(`${path}[${index}]: undefined`)
+      guard(value[index], `${path}[${index}]`)
+    }
+  } else if (typeof value === 'object' && isRecord(value)) {
     for (const [name, member] of Object.entries(value)) {
       if (LONE_SURROGATE.test(name)) throw new TypeError(`${path}: lone surrogate in a name`)
       guard(member, `${path}.${name}`)
     }
+  } else {
+    throw new TypeError(`${path}: not a JSON value`)
   }
 }
+
+/** A Map, a JsonNumber or bytes would be written as some other object, a Date as some other type. */
+const isRecord = (value: object): boolean =>
+  !(value instanceof Map || value instanceof JsonNumber || ArrayBuffer.isView(value)) &&
+  !('toJSON' in value && typeof value.toJSON === 'function')

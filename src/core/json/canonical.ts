@@ -99,7 +99,13 @@ export function canonical(value: JsonValue): string | null {
   return `{${parts.join(',')}}`
 }
 
-/** Every number that has no reproducible digest, with its path, in document order. */
+const MAX_FAULTS = 64
+const clip = (name: string): string => (name.length <= 64 ? name : `${name.slice(0, 64)}…`)
+
+/**
+ * The numbers that have no reproducible digest, with their paths, in document order. At most 64, with
+ * long names clipped: what is reported stays small whatever is read.
+ */
 export function numberFaults(value: JsonValue, path = '$'): NumberFault[] {
   const faults: NumberFault[] = []
   collect(value, path, faults)
@@ -107,6 +113,7 @@ export function numberFaults(value: JsonValue, path = '$'): NumberFault[] {
 }
 
 function collect(value: JsonValue, path: string, faults: NumberFault[]): void {
+  if (faults.length === MAX_FAULTS) return
   if (value instanceof JsonNumber) {
     if (isFloatToken(value.token)) faults.push({ path, kind: 'float' })
     else if (!isSafeIntegerToken(value.token)) faults.push({ path, kind: 'unsafe_integer' })
@@ -115,6 +122,7 @@ function collect(value: JsonValue, path: string, faults: NumberFault[]): void {
       collect(element, `${path}[${index}]`, faults)
     })
   } else if (value instanceof Map) {
-    for (const [name, member] of value as JsonObject) collect(member, `${path}.${name}`, faults)
+    for (const [name, member] of value as JsonObject)
+      collect(member, `${path}.${clip(name)}`, faults)
   }
 }

@@ -1,0 +1,110 @@
+/**
+ * Entry `capsule-gate/verify`: everything an auditor needs, offline and without Node. Results are
+ * values; nothing throws on any input, and every result names what it did not check.
+ */
+
+import type { Crypto } from './core/crypto.js'
+import { nobleCrypto } from './core/crypto-noble.js'
+import { parse } from './core/json/parse.js'
+import type { PublicKeyRecord } from './core/statement/keys.js'
+import { utf8 } from './core/text.js'
+import { storeView } from './core/verify/chain.js'
+import { class1 } from './core/verify/class1.js'
+import { type DisclosureResult, disclosure } from './core/verify/disclosure.js'
+import { type Class1Result, type Profile, refused } from './core/verify/finding.js'
+import { isItem, itemOf, LedgerReader, type LedgerResult, ledger } from './core/verify/ledger.js'
+import { verifyStatement as checkStatement, type StatementResult } from './core/verify/statement.js'
+import { cutter, type Unit } from './core/verify/units.js'
+
+export type { Crypto } from './core/crypto.js'
+export type { PublicKeyRecord } from './core/statement/keys.js'
+export { verifySign1 } from './core/statement/verify-sign1.js'
+export type { DisclosureResult } from './core/verify/disclosure.js'
+export type { Class1Result, Finding, Profile } from './core/verify/finding.js'
+export type { LedgerResult } from './core/verify/ledger.js'
+export type { StatementResult } from './core/verify/statement.js'
+
+export type VerifyOptions = {
+  /** `strict`, the default, holds a capsule to the seed's whole text; `compat` to its eight checks. */
+  readonly profile?: Profile
+  /** Ids of the capsules the producer holds; without it chain parents are not looked up. */
+  readonly store?: ReadonlySet<string>
+  /** noble by default; pass `nodeCrypto` of `capsule-gate/crypto-node` where Node is. */
+  readonly crypto?: Crypto
+}
+export type LedgerVerifyOptions = VerifyOptions & { readonly keys?: readonly PublicKeyRecord[] }
+export type StatementVerifyOptions = VerifyOptions & {
+  readonly keys: readonly PublicKeyRecord[]
+  /** A key known beforehand, for statements of other makers that carry no kid. */
+  readonly pinned?: PublicKeyRecord
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+const settled = ({ profile, crypto }: VerifyOptions) => ({
+  profile: profile ?? 'strict',
+  crypto: crypto ?? nobleCrypto,
+})
+
+export function verifyCapsule(
+  input: string | Uint8Array,
+  options: VerifyOptions = {},
+): Class1Result {
+  const read = parse(input)
+  if (!read.ok) return refused(1, 'not_strict_json', `${read.code} at ${read.at}`)
+  const chain = options.store === undefined ? null : storeView(options.store)
+  return class1(read.value, { ...settled(options), chain, signed: false })
+}
+
+/** A JSON array, JSON Lines, or the lines of a gate's journal. */
+export function verifyLedger(
+  input: string | Uint8Array,
+  options: LedgerVerifyOptions = {},
+): LedgerResult {
+  return ledger(typeof input === 'string' ? utf8(input) : input, {
+    ...options,
+    ...settled(options),
+  })
+}
+
+/**
+ * The same as the bytes come, holding one record and the ids: a parent must stand before its child in
+ * either profile. The generator's return value is the open items.
+ */
+export async function* verifyLedgerStream(
+  input: AsyncIterable<Uint8Array>,
+  options: LedgerVerifyOptions = {},
+): AsyncGenerator<Class1Result, readonly string[]> {
+  const reader = new LedgerReader({ ...options, ...settled(options) })
+  const cut = cutter()
+  const results = function* (units: readonly Unit[]): Generator<Class1Result> {
+    for (const unit of units) {
+      const item = itemOf(unit)
+      const result = isItem(item) ? reader.read(item) : item
+      if (result !== null) yield result
+    }
+  }
+  for await (const chunk of input) yield* results(cut.push(chunk))
+  yield* results(cut.end())
+  return reader.openItems()
+}
+
+export async function verifyStatement(
+  cose: Uint8Array,
+  options: StatementVerifyOptions,
+): Promise<StatementResult> {
+  const { keys, pinned, store } = options
+  return checkStatement(cose, {
+    ...settled(options),
+    keys,
+    chain: store === undefined ? null : storeView(store),
+    ...(pinned === undefined ? {} : { pinned }),
+  })
+}
+
+export function verifyDisclosure(
+  input: string | Uint8Array,
+  options: VerifyOptions = {},
+): DisclosureResult {
+  return disclosure(input, settled(options))
+}
