@@ -1,12 +1,12 @@
 import { base64url } from '../core/base64url.js'
 import { buildCapsule } from '../core/capsule/build.js'
-import type { CapsuleInput, EffectMeta, Verdict } from '../core/capsule/input.js'
+import type { By, CapsuleInput, EffectMeta } from '../core/capsule/input.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import { sealStatement } from '../core/statement/seal.js'
-import { type Code, TABLE } from '../core/verdict/table.js'
+import { type Happened, verdictOf } from '../core/verdict/verdict.js'
 import type { EvidencePart, JournalEntry, Settlement } from '../ports.js'
 import { evidenceRecord, saltedPart } from './dispatch.js'
 import type { Concluded, Ending } from './exit.js'
@@ -47,7 +47,7 @@ function capsuleInput(ending: Ending, reason: string | undefined): CapsuleInput 
       developer: known.identified.kind === 'known' ? known.identified.developer : 'anonymous',
       timestamp: known.at,
     },
-    verdict: verdictOf(ending, reason),
+    verdict: verdictOf(happened(ending, reason)),
     constraints: known.records ?? [],
     extensions: {
       ...(known.manifestDigest === undefined
@@ -61,50 +61,13 @@ function capsuleInput(ending: Ending, reason: string | undefined): CapsuleInput 
   }
 }
 
-function verdictOf(ending: Ending, reason_digest: string | undefined): Verdict {
-  const reason = reason_digest === undefined ? {} : { reason_digest }
-  if (ending.kind === 'refused') return refusal(ending.code, reason)
+function happened(ending: Ending, reason_digest: string | undefined): Happened {
+  const base = { code: ending.code, ...(reason_digest === undefined ? {} : { reason_digest }) }
+  if (ending.kind === 'refused') return { ...base, sent: null }
+  const { human } = ending.known
+  const by: By = human == null ? { kind: 'policy' } : { kind: 'human', decision: human }
   const { observation } = ending.dispatched
-  const row = TABLE[ending.code]
-  if (observation.kind === 'not_sent') return refusal(ending.code, reason)
-  const by =
-    ending.known.human == null
-      ? ({ kind: 'policy' } as const)
-      : ({ kind: 'human', decision: ending.known.human } as const)
-  const effect = effectMeta(ending.known)
-  if (observation.kind === 'sent') {
-    return {
-      kind: 'ran',
-      by,
-      effect,
-      observation,
-      verdict_class: observation.deadline ? 'timeout' : 'errored',
-      ...reason,
-    }
-  }
-  return {
-    kind: 'ran',
-    by,
-    effect,
-    observation,
-    verdict_class: row.verdict === 'executed' ? 'executed' : 'errored',
-    ...reason,
-  }
-}
-
-function refusal(code: Code, reason: { readonly reason_digest?: string }): Verdict {
-  const { verdict } = TABLE[code]
-  switch (verdict) {
-    case 'timeout':
-      return { kind: 'timed_out', ...reason }
-    case 'denied':
-    case 'blocked':
-    case 'needs_decision':
-    case 'engine_failure':
-      return { kind: 'refused', verdict_class: verdict, ...reason }
-    default:
-      throw new TypeError(`${code} is not a refusal`)
-  }
+  return { ...base, sent: { observation, by, effect: effectMeta(ending.known) } }
 }
 
 function effectMeta({ rule, requestDigest, requestOctets }: Known): EffectMeta {

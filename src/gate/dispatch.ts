@@ -23,7 +23,7 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
   const stillAllowed = (): boolean => parts.world().generation === reserved.world.generation
   if (!stillAllowed()) return nothingSent('withdrawn')
   try {
-    return await dispatch({ actionId: reserved.actionId, stillAllowed })
+    return await dispatch({ actionId: reserved.actionId, rule: reserved.rule, stillAllowed })
   } catch (error) {
     parts.report({
       level: 'error',

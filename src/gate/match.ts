@@ -22,6 +22,10 @@ const UNREADABLE = {
 /** Which tool is this, and can its arguments be read without doubt? Unmatched and unreadable end here. */
 export function match(opened: Opened, parts: Parts): Matched {
   const { call, world } = opened
+  if (isHttp(call) && call.body.kind === 'malformed') {
+    const { fault } = call.body
+    throw new Exit(opened, 'request_malformed', { observed: fault }, { fault })
+  }
   if (isHttp(call) && call.body.kind !== 'read') {
     throw new Exit(opened, call.body.kind === 'too_large' ? 'body_too_large' : 'body_aborted')
   }

@@ -59,6 +59,10 @@ export const TABLE = {
     'The request target is not in a form that can be judged.',
     'Send a plain origin-form path without dot segments or encoded slashes.',
   ]),
+  request_malformed: denied(400, NETWORK, [
+    'The request is framed or labelled in a way that can be read as two different requests.',
+    FIX_AND_RESEND,
+  ]),
   body_too_large: denied(413, HTTP, ['The request body is over the size limit.', FIX_AND_RESEND]),
   body_aborted: denied(400, HTTP, ['The request body ended early.', FIX_AND_RESEND]),
   body_unreadable: denied(400, EVERYWHERE, [

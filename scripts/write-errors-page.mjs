@@ -1,0 +1,25 @@
+/** Writes docs/errors.md from the tables; test/docs holds the page to them. Run after a build. */
+
+import fs from 'node:fs'
+import { LOCAL_ERRORS } from '../dist/core/error.js'
+import { TABLE, UNRECORDED } from '../dist/core/verdict/table.js'
+
+let out = `# Errors
+
+Every refusal is \`application/problem+json\` (RFC 9457). Its \`code\` is one of the names below and never
+changes its meaning; \`type\` is \`urn:capsule-gate:error:<code>\`. \`dispatched: true\` means that the tool may
+have acted. Agents never see policy text, thresholds or policy ids; operators find them in the evidence
+of the action (\`capsule-gate evidence show <action_id>\`).
+
+## What a call can end as
+
+`
+for (const [code, r] of Object.entries(TABLE)) {
+  out += `### ${code}\n\n\`${r.verdict}\` · decision \`${r.decision}\` · effect \`${r.effect}\` · status \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
+}
+out += `## Answers without a capsule\n\n`
+for (const [code, r] of Object.entries(UNRECORDED))
+  out += `### ${code}\n\nstatus \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
+out += `## What keeps a gate from starting or a command from working\n\nThese stay on the operator's side: they are printed, never sent.\n\n`
+for (const [code, way] of Object.entries(LOCAL_ERRORS)) out += `### ${code}\n\n${way}\n\n`
+fs.writeFileSync(new URL('../docs/errors.md', import.meta.url), out.trimEnd() + '\n')

@@ -1,0 +1,43 @@
+import type { By, EffectMeta, Verdict } from '../capsule/input.js'
+import type { Observation } from '../capsule/observation.js'
+import { type Code, TABLE } from './table.js'
+
+/** What is needed to state a row as a capsule's verdict. */
+export type Happened = {
+  readonly code: Code
+  readonly reason_digest?: string
+  /** Null: the call left the pipeline before dispatch. */
+  readonly sent: {
+    readonly observation: Observation
+    readonly effect: EffectMeta
+    readonly by: By
+  } | null
+}
+
+/** Row → verdict. Total: a row and an observation that contradict each other throw, they never blend. */
+export function verdictOf({ code, reason_digest, sent }: Happened): Verdict {
+  const reason = reason_digest === undefined ? {} : { reason_digest }
+  const row = TABLE[code]
+  if (sent === null || sent.observation.kind === 'not_sent') {
+    switch (row.verdict) {
+      case 'timeout':
+        if (row.effect !== 'none') throw new TypeError(`${code} needs a dispatch`)
+        return { kind: 'timed_out', ...reason }
+      case 'denied':
+      case 'blocked':
+      case 'needs_decision':
+      case 'engine_failure':
+        return { kind: 'refused', verdict_class: row.verdict, ...reason }
+      default:
+        throw new TypeError(`${code} needs a dispatch`)
+    }
+  }
+  if (row.effect === 'none') throw new TypeError(`${code} happens before dispatch`)
+  const { observation, effect, by } = sent
+  if (observation.kind === 'sent') {
+    const verdict_class = row.verdict === 'timeout' ? 'timeout' : 'errored'
+    return { kind: 'ran', by, effect, observation, verdict_class, ...reason }
+  }
+  const verdict_class = row.verdict === 'executed' ? 'executed' : 'errored'
+  return { kind: 'ran', by, effect, observation, verdict_class, ...reason }
+}

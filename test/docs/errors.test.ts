@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { LOCAL_ERRORS } from '../../src/core/error.js'
+import { TABLE, UNRECORDED } from '../../src/core/verdict/table.js'
+
+const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8')
+const sections = new Map(
+  page
+    .split(/^### /m)
+    .slice(1)
+    .map((section) => [section.slice(0, section.indexOf('\n')), section] as const),
+)
+
+describe('docs/errors.md', () => {
+  it('has a section for every code and no other', () => {
+    expect([...sections.keys()]).toEqual([
+      ...Object.keys(TABLE),
+      ...Object.keys(UNRECORDED),
+      ...Object.keys(LOCAL_ERRORS),
+    ])
+  })
+
+  it.each(Object.entries(TABLE))('says of %s what the table says', (code, row) => {
+    const section = sections.get(code)
+    expect(section).toContain(
+      `\`${row.verdict}\` · decision \`${row.decision}\` · effect \`${row.effect}\` · status \`${row.status}\``,
+    )
+    expect(section?.replace(/\s+/g, ' ')).toContain(`${row.said} ${row.instead}`)
+  })
+
+  it.each(Object.entries(UNRECORDED))('says of %s that there is no capsule', (code, row) => {
+    expect(sections.get(code)).toContain(`status \`${row.status}\``)
+  })
+})
