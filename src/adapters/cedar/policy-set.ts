@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import type { Mode } from '../../core/capsule/model.js'
+import { canonicalOf } from '../../core/json/build.js'
+import type { PolicySchema } from './schema.js'
+
+export type LoadedPolicy = {
+  readonly id: string
+  readonly text: string
+  readonly file: string
+  readonly line: number
+  readonly effect: 'permit' | 'forbid'
+  readonly hem: boolean
+  readonly mode: Mode
+  /** The operator's own words, for the private record. */
+  readonly reason: string | null
+  /** The actions it can apply to; exact only because the set passed strict validation. */
+  readonly actions: readonly string[]
+}
+
+declare const validated: unique symbol
+/** Only `loadPolicies` makes one: parsed, strictly validated and linted. */
+export type PolicySet = {
+  readonly [validated]: true
+  readonly digest: string
+  /** The bytes the digest is of, for the public store. */
+  readonly document: string
+  readonly schema: PolicySchema
+  /** Sorted by id. */
+  readonly policies: readonly LoadedPolicy[]
+}
+
+export function policySet(schema: PolicySchema, policies: readonly LoadedPolicy[]): PolicySet {
+  const sorted = [...policies].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const document = canonicalOf({
+    policies: Object.fromEntries(sorted.map(({ id, text }) => [id, text])),
+    schema: schema.text,
+  })
+  const digest = createHash('sha256').update(document).digest('hex')
+  return { digest, document, schema, policies: sorted } as unknown as PolicySet
+}
+
+export type Slice = 'enforced' | 'observedPermits' | 'observedForbids'
+
+/**
+ * The policies one evaluation needs, as Cedar takes them. Observed ones stand apart by effect, so that
+ * the determining policies of each evaluation are all the satisfied ones.
+ */
+export function sliceOf(set: PolicySet, action: string, slice: Slice): Record<string, string> {
+  const inSlice = ({ mode, effect }: LoadedPolicy): boolean => {
+    if (mode === 'enforce') return slice === 'enforced'
+    return slice === (effect === 'permit' ? 'observedPermits' : 'observedForbids')
+  }
+  return Object.fromEntries(
+    set.policies
+      .filter((policy) => inSlice(policy) && policy.actions.includes(action))
+      .map(({ id, text }) => [id, text]),
+  )
+}

@@ -1,0 +1,42 @@
+import { type Finding, fault } from './findings.js'
+import type { Inspector } from './inspect.js'
+import { type PolicySet, sliceOf } from './policy-set.js'
+import { cedarRequest } from './request.js'
+import { schemaFor } from './schema.js'
+import { crash } from './validation.js'
+import { sampleRequest } from './warm-up.js'
+import type { CedarWasm } from './wasm.js'
+
+type StatefulCall = Parameters<CedarWasm['statefulIsAuthorized']>[0]
+
+/**
+ * Evaluates each action's slice once in the worker: evaluation needs more stack than validation does,
+ * and it is better to run out of it here.
+ */
+export async function rehearse(inspector: Inspector, set: PolicySet): Promise<readonly Finding[]> {
+  for (const shape of set.schema.actions) {
+    const sample = cedarRequest(shape, sampleRequest(shape))
+    if (!sample.ok) {
+      const help = 'declare fewer or shorter arguments'
+      return [fault('action_args_differ', null, `${shape.action}: ${sample.detail}`, help)]
+    }
+    const staticPolicies = {
+      ...sliceOf(set, shape.action, 'enforced'),
+      ...sliceOf(set, shape.action, 'observedPermits'),
+      ...sliceOf(set, shape.action, 'observedForbids'),
+    }
+    const call: StatefulCall = {
+      ...(sample.request as unknown as Omit<StatefulCall, 'preparsedPolicySetId'>),
+      preparsedSchemaName: 'rehearsal',
+      preparsedPolicySetId: 'rehearsal',
+      validateRequest: true,
+    }
+    const answers = [
+      await inspector.ask('preparseSchema', [['rehearsal', schemaFor([shape])]]),
+      await inspector.ask('preparsePolicySet', [['rehearsal', { staticPolicies }]]),
+      await inspector.ask('statefulIsAuthorized', [[call]]),
+    ]
+    for (const answer of answers) if (!answer.ok) return [crash({ ...answer, at: null }, [])]
+  }
+  return []
+}

@@ -1,0 +1,134 @@
+import type { SchemaJson, Type, TypeOfAttribute } from '@cedar-policy/cedar-wasm/nodejs'
+import { canonicalOf } from '../../core/json/build.js'
+import type { Plain } from '../../core/json/value.js'
+import type { Arg, ArgType, ToolRule } from '../../core/manifest/model.js'
+import { type Finding, fault } from './findings.js'
+
+/** What the schema needs of a manifest rule. */
+export type PolicyRule = Pick<ToolRule, 'tool' | 'action'> & {
+  readonly args: { readonly [name: string]: Pick<Arg, 'type' | 'optional'> }
+}
+export type ActionShape = {
+  readonly action: string
+  /** Sorted by name. */
+  readonly args: readonly ArgShape[]
+}
+export type ArgShape = {
+  readonly name: string
+  readonly type: ArgType
+  readonly optional: boolean
+}
+export type PolicySchema = {
+  /** Sorted by name. */
+  readonly actions: readonly ActionShape[]
+  readonly json: SchemaJson<string>
+  /** Canonical JSON of it: what the policy digest covers. */
+  readonly text: string
+}
+export type SchemaResult =
+  | { readonly ok: true; readonly schema: PolicySchema }
+  | { readonly ok: false; readonly findings: readonly Finding[] }
+
+const ILL_FORMED = /\p{Surrogate}/u
+
+/** DESIGN §1: the schema is generated from `args`; operators never write one. */
+export function cedarSchema(rules: readonly PolicyRule[]): SchemaResult {
+  const findings: Finding[] = []
+  const seen = new Map<string, { tool: string; shape: ActionShape }>()
+  for (const rule of rules) {
+    findings.push(...reservedNames(rule))
+    const shape = shapeOf(rule)
+    const other = seen.get(rule.action)
+    if (other === undefined) seen.set(rule.action, { tool: rule.tool, shape })
+    else if (JSON.stringify(other.shape) !== JSON.stringify(shape)) {
+      findings.push(
+        fault(
+          'action_args_differ',
+          null,
+          `tools "${other.tool}" and "${rule.tool}" share the action "${rule.action}" but declare different args`,
+          'give both the same args (names, types, optional), or give one of them its own action',
+        ),
+      )
+    }
+  }
+  if (findings.length > 0) return { ok: false, findings }
+  const actions = [...seen.values()].map(({ shape }) => shape).sort(by((s) => s.action))
+  const json = schemaFor(actions)
+  return { ok: true, schema: { actions, json, text: canonicalOf(json as unknown as Plain) } }
+}
+
+/**
+ * Evaluation pays for every action its schema declares, so the engine preparses one of these per
+ * action. There are no action groups, so nothing about one action depends on another.
+ */
+export function schemaFor(actions: readonly ActionShape[]): SchemaJson<string> {
+  return {
+    '': {
+      entityTypes: {
+        Role: {},
+        Agent: { memberOfTypes: ['Role'], shape: record({ developer: { type: 'String' } }) },
+        Tool: { shape: record({ irreversibility: { type: 'String' } }) },
+      },
+      actions: Object.fromEntries(
+        actions.map((shape) => [
+          shape.action,
+          {
+            appliesTo: {
+              principalTypes: ['Agent'],
+              resourceTypes: ['Tool'],
+              context: record({
+                args: record(
+                  Object.fromEntries(
+                    shape.args.map(({ name, type, optional }) => [
+                      name,
+                      { ...TYPES[type], required: !optional },
+                    ]),
+                  ),
+                ),
+                approval: record({ granted: { type: 'Boolean' } }),
+              }),
+            },
+          },
+        ]),
+      ),
+    },
+  }
+}
+
+const TYPES: Readonly<Record<ArgType, Type<string>>> = {
+  string: { type: 'String' },
+  integer: { type: 'Long' },
+  decimal: { type: 'Extension', name: 'decimal' },
+  boolean: { type: 'Boolean' },
+  strings: { type: 'Set', element: { type: 'String' } },
+}
+
+const record = (attributes: Record<string, TypeOfAttribute<string>>) => ({
+  type: 'Record' as const,
+  attributes,
+})
+
+const shapeOf = (rule: PolicyRule): ActionShape => ({
+  action: rule.action,
+  args: Object.entries(rule.args)
+    .map(([name, { type, optional }]) => ({ name, type, optional }))
+    .sort(by((arg) => arg.name)),
+})
+
+/** Cedar's JSON reads a record with `__entity` or `__extn` as something else: no argument may be called so. */
+const reservedNames = (rule: PolicyRule): Finding[] =>
+  [rule.action, ...Object.keys(rule.args)]
+    .filter((name) => name === '' || name.startsWith('__') || ILL_FORMED.test(name))
+    .map((name) =>
+      fault(
+        'name_reserved',
+        null,
+        `tool "${rule.tool}": ${JSON.stringify(name)} cannot be the name of an action or argument`,
+        'rename it: names are not empty and do not start with two underscores',
+      ),
+    )
+
+const by =
+  <T>(key: (value: T) => string) =>
+  (a: T, b: T): number =>
+    key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0

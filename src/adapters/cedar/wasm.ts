@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { compileFunction } from 'node:vm'
+
+type CedarModule = typeof import('@cedar-policy/cedar-wasm/nodejs')
+
+/** The part of cedar-wasm the gate calls. */
+export type CedarWasm = Pick<
+  CedarModule,
+  | 'getValidRequestEnvsPolicy'
+  | 'policyToJson'
+  | 'preparsePolicySet'
+  | 'preparseSchema'
+  | 'statefulIsAuthorized'
+  | 'validate'
+>
+
+export const CEDAR_MODULE = createRequire(import.meta.url).resolve(
+  '@cedar-policy/cedar-wasm/nodejs',
+)
+
+/**
+ * An instance of its own each time, past every module cache: the package keeps one wasm instance per
+ * module copy, and an instance that once trapped answers nothing ever again.
+ */
+export function instantiateCedar(): CedarWasm {
+  const module = { exports: {} }
+  const run = compileFunction(
+    readFileSync(CEDAR_MODULE, 'utf8'),
+    ['exports', 'require', 'module', '__filename', '__dirname'],
+    { filename: CEDAR_MODULE },
+  )
+  const require = createRequire(CEDAR_MODULE)
+  run(module.exports, require, module, CEDAR_MODULE, dirname(CEDAR_MODULE))
+  return module.exports as CedarWasm
+}
+
+/** Stack exhaustion or a wasm trap: the instance is lost. Compared by name, as realms differ. */
+export const isInstanceLost = (error: unknown): boolean =>
+  error instanceof Object &&
+  'name' in error &&
+  (error.name === 'RangeError' || error.name === 'RuntimeError')
