@@ -61,10 +61,11 @@ export function verifyLedger(
   input: string | Uint8Array,
   options: LedgerVerifyOptions = {},
 ): LedgerResult {
-  return ledger(typeof input === 'string' ? utf8(input) : input, {
-    ...options,
-    ...settled(options),
-  })
+  // Encoding would put U+FFFD where a lone surrogate stands: another text than the one given.
+  if (typeof input === 'string' && LONE_SURROGATE.test(input))
+    return { results: [refused(1, 'not_strict_json', 'lone_surrogate')], open_items: [] }
+  const bytes = typeof input === 'string' ? utf8(input) : input
+  return ledger(bytes, { ...options, ...settled(options) })
 }
 
 /**
