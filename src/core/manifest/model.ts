@@ -26,10 +26,13 @@ export type ArgSource =
   | { readonly in: 'header'; readonly name: string }
 export type Arg = { readonly type: ArgType; readonly optional: boolean; readonly from: ArgSource }
 
+/** `path` is a template: literal segments and `{name}`; matched against the raw, refused-not-normalised path. */
+export type HttpMatch = { readonly method: string; readonly path: string }
+
 export type ToolRule = {
   readonly tool: string
-  /** `path` is a template: literal segments and `{name}`; matched against the raw, refused-not-normalised path. */
-  readonly match: { readonly method: string; readonly path: string }
+  /** Null: called by its name (a function, a guarded route), never found by method and path. */
+  readonly match: HttpMatch | null
   /** Cedar action id and the resource entity id (`Tool::"…"`). */
   readonly action: string
   readonly resource: string
@@ -79,6 +82,10 @@ export type Hitl = {
   readonly reminders_seconds: readonly number[]
 }
 
+/** What a constraint may read beside arguments. `$body` enters as its exact JSON text. */
+export const SOURCES = ['$body', '$agent', '$operator', '$tool'] as const
+export type Source = (typeof SOURCES)[number]
+
 /** Missing input is an error, never a pass; an error is a block or a question, never a pass. */
 export type Constraint = {
   readonly check_type: string
@@ -86,7 +93,7 @@ export type Constraint = {
   readonly severity: 'low' | 'medium' | 'high' | 'critical'
   readonly on_fail: 'block' | 'hitl' | 'warn'
   readonly on_error: 'block' | 'hitl'
-  /** Name → argument name, or a source outside `args`. */
+  /** Input name → argument name, or one of SOURCES. Input names with `$` are the gate's own. */
   readonly select: { readonly [input: string]: string }
   /** JSON Schema 2020-12 of the inputs object; floats refused. */
   readonly evidence_schema: Plain
@@ -153,6 +160,9 @@ export type Predicate =
       readonly scope: readonly string[]
       readonly window_seconds: number
     }
+  /** The one way past a missing input: passes without it, else asks `then`. */
+  | { readonly kind: 'if_present'; readonly input: string; readonly then: Predicate }
+  /** All members are always evaluated, and any error among them is the error of the whole. */
   | { readonly kind: 'all'; readonly of: readonly Predicate[] }
   | { readonly kind: 'any'; readonly of: readonly Predicate[] }
   | { readonly kind: 'not'; readonly of: Predicate }
@@ -160,6 +170,10 @@ export type Predicate =
 export type ManifestTest = {
   readonly tool: string
   readonly args: { readonly [name: string]: Plain }
+  /** The whole body, for constraints that read `$body`. */
+  readonly body?: Plain
+  /** The moment, RFC 3339 UTC, for constraints that read the clock. */
+  readonly at?: string
   readonly expect: {
     readonly verdict: 'pass' | 'blocked' | 'ask'
     readonly constraints?: { readonly [id: string]: 'pass' | 'fail' | 'error' }

@@ -1,0 +1,187 @@
+import type { Call } from '../call.js'
+import type { Manifest, ToolRule } from './model.js'
+import { fold, pointerTokens } from './pointer.js'
+import { readTarget, type Segment, type Target } from './target.js'
+import { parseTemplate, type Template, templatesOverlap } from './template.js'
+
+/** A loaded manifest: the expanded form and its JSON-DIGEST, which every capsule names. */
+export type LoadedManifest = { readonly manifest: Manifest; readonly digest: string }
+
+/** A rule as calls meet it: what can be known before a call comes is worked out once. */
+export type Route = {
+  readonly rule: ToolRule
+  readonly manifest: Manifest
+  readonly manifestDigest: string
+  readonly template: Template | null
+  readonly readsBody: boolean
+  /** Names that a rule reads elsewhere than in the query: there they would be a second value. */
+  readonly notInQuery: ReadonlySet<string>
+}
+export type Router = {
+  readonly byShape: ReadonlyMap<string, readonly Route[]>
+  readonly byTool: ReadonlyMap<string, readonly Route[]>
+}
+export type RouterProblem = { readonly message: string; readonly way_out: string }
+
+export type Match =
+  | {
+      readonly ok: true
+      readonly route: Route
+      readonly params: ReadonlyMap<string, string>
+      /** Null for a function call. */
+      readonly target: Target | null
+    }
+  | {
+      readonly ok: false
+      readonly code: 'unmatched' | 'target_malformed' | 'target_ambiguous'
+      readonly detail: string
+    }
+
+export function compileRouter(
+  manifests: readonly LoadedManifest[],
+): { ok: true; router: Router } | { ok: false; problems: readonly RouterProblem[] } {
+  const routes = manifests.flatMap(({ manifest, digest }) =>
+    manifest.rules.map((rule) => compileRoute(rule, manifest, digest)),
+  )
+  const problems = [...collisions(manifests, routes)]
+  if (problems.length > 0) return { ok: false, problems }
+  const byShape = new Map<string, Route[]>()
+  const byTool = new Map<string, Route[]>()
+  for (const route of routes) {
+    push(byTool, route.rule.tool, route)
+    if (route.rule.match !== null && route.template !== null) {
+      push(byShape, shape(route.rule.match.method, route.template.length), route)
+    }
+  }
+  return { ok: true, router: { byShape, byTool } }
+}
+
+const shape = (method: string, segments: number): string => `${method} ${segments}`
+const push = (map: Map<string, Route[]>, key: string, route: Route): void => {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [route])
+  else list.push(route)
+}
+
+function compileRoute(rule: ToolRule, manifest: Manifest, manifestDigest: string): Route {
+  const sources = Object.entries(rule.args)
+  const selects = rule.constraints.flatMap((id) =>
+    Object.values(manifest.constraints[id]?.select ?? {}),
+  )
+  return {
+    rule,
+    manifest,
+    manifestDigest,
+    template: rule.match === null ? null : parseTemplate(rule.match.path),
+    readsBody: sources.some(([, arg]) => arg.from.in === 'body') || selects.includes('$body'),
+    notInQuery: new Set([
+      '_method',
+      ...sources.flatMap(([name, { from }]) =>
+        from.in === 'query'
+          ? []
+          : [
+              fold(name),
+              fold(from.in === 'body' ? (pointerTokens(from.pointer).at(-1) ?? '') : from.name),
+            ],
+      ),
+    ]),
+  }
+}
+
+/** Between manifests there is no order, so no path and no tool may have two answers. */
+function* collisions(
+  manifests: readonly LoadedManifest[],
+  routes: readonly Route[],
+): Generator<RouterProblem> {
+  const ids = new Set<string>()
+  for (const { manifest } of manifests) {
+    if (ids.has(manifest.id)) {
+      yield { message: `two manifests have the id ${manifest.id}`, way_out: 'rename one of them' }
+    }
+    ids.add(manifest.id)
+  }
+  for (const [index, later] of routes.entries()) {
+    for (const earlier of routes.slice(0, index)) {
+      if (earlier.manifest === later.manifest) continue
+      if (earlier.rule.tool === later.rule.tool) {
+        yield {
+          message: `${earlier.manifest.id} and ${later.manifest.id} both name the tool ${later.rule.tool}`,
+          way_out: 'give the tools different names: policies and calls refer to them by name',
+        }
+      }
+      const [a, b] = [earlier.rule.match, later.rule.match]
+      if (a === null || b === null || a.method !== b.method) continue
+      if (earlier.template === null || later.template === null) continue
+      if (templatesOverlap(earlier.template, later.template)) {
+        yield {
+          message: `${a.method} ${a.path} (${earlier.manifest.id}) and ${b.method} ${b.path} (${later.manifest.id}) match the same targets`,
+          way_out: 'put both in one manifest, the narrower first: there the first match wins',
+        }
+      }
+    }
+  }
+}
+
+const unmatched = (detail: string): Match => ({ ok: false, code: 'unmatched', detail })
+
+/** HEAD is not GET, and no header changes the method. */
+export function match(router: Router, call: Call): Match {
+  if (call.kind === 'function') {
+    const route = router.byTool.get(call.tool)?.find((found) => found.rule.match === null)
+    if (route === undefined) return unmatched(`no rule for the tool ${call.tool}`)
+    return { ok: true, route, params: new Map(), target: null }
+  }
+  const read = readTarget(call.target)
+  if (!read.ok) return { ok: false, code: 'target_malformed', detail: read.detail }
+  const { segments } = read.target
+  const named = call.tool === null ? null : (router.byTool.get(call.tool) ?? [])
+  const candidates = named ?? router.byShape.get(shape(call.method, segments.length)) ?? []
+  for (const route of candidates) {
+    // A guarded route names its tool inside the application: there is no upstream to compare.
+    if (named === null && route.manifest.upstream !== call.upstream) continue
+    if (route.rule.match === null || route.template === null) {
+      return { ok: true, route, params: new Map(), target: read.target }
+    }
+    if (route.rule.match.method !== call.method) continue
+    const fit = fitTemplate(route.template, segments)
+    if (fit === 'ambiguous') {
+      const detail = 'the path is a second spelling of one that a rule names'
+      return { ok: false, code: 'target_ambiguous', detail }
+    }
+    if (fit !== null) return { ok: true, route, params: fit, target: read.target }
+  }
+  return unmatched(`no rule for ${call.method} on this path`)
+}
+
+/** The upstream whose manifest has a rule for this request: how a mount with several of them chooses. */
+export function upstreamOf(router: Router, method: string, target: string): string | null {
+  const read = readTarget(target)
+  if (!read.ok) return null
+  const { segments } = read.target
+  const route = router.byShape
+    .get(shape(method, segments.length))
+    ?.find(({ template }) => template !== null && fitTemplate(template, segments) !== null)
+  return route?.manifest.upstream ?? null
+}
+
+/**
+ * Literals match raw octets. A segment that is the literal only once decoded could be either resource
+ * to the upstream, so it is neither to us.
+ */
+function fitTemplate(
+  template: Template,
+  segments: readonly Segment[],
+): ReadonlyMap<string, string> | 'ambiguous' | null {
+  if (template.length !== segments.length) return null
+  const params = new Map<string, string>()
+  let respelt = false
+  for (const [index, part] of template.entries()) {
+    const segment = segments[index] as Segment
+    if (part.kind === 'param') params.set(part.name, segment.text)
+    else if (segment.raw !== part.raw) {
+      if (segment.text !== part.text) return null
+      respelt = true
+    }
+  }
+  return respelt ? 'ambiguous' : params
+}

@@ -1,0 +1,90 @@
+import { fromUtf8 } from '../text.js'
+
+/**
+ * A governed request target, refused and never normalised (DESIGN §3 "Reading requests"): whatever
+ * two servers could read as two different resources does not pass, and what passes is forwarded as it
+ * stands.
+ */
+export type Segment = { readonly raw: string; readonly text: string }
+export type Target = {
+  readonly segments: readonly Segment[]
+  /** Decoded pairs in received order, duplicates kept. `+` is a space, as forms have it. */
+  readonly query: readonly (readonly [name: string, value: string])[]
+  /** A raw `;` in the query, which some servers take for a separator. */
+  readonly semicolon: boolean
+}
+export type TargetRead =
+  | { readonly ok: true; readonly target: Target }
+  | { readonly ok: false; readonly detail: string }
+
+const MAX_TARGET = 16 * 1024
+/** RFC 3986 pchar without percent, which is checked apart. */
+const PATH = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/
+/** WHATWG serialisers leave brackets, braces and bars unescaped in queries. */
+const QUERY = /^(?:[!$&-;=?-[\]^-~]|%[0-9A-Fa-f]{2})*$/
+/** Letters, digits, and `-`, `_`, `~`: escaping them is a second spelling. Dot is refused as such. */
+const UNRESERVED_ESCAPE = /%(?:3[0-9]|[46][1-9A-F]|[57][0-9A]|2D|5F|7E)/i
+/** Slash, backslash, dot, and every control. */
+const FORBIDDEN_ESCAPE = /%(?:2F|5C|2E|[01][0-9A-F]|7F)/i
+const ESCAPE_LEFT = /%[0-9A-Fa-f]{2}/
+
+const refused = (detail: string): TargetRead => ({ ok: false, detail })
+
+export function readTarget(target: string): TargetRead {
+  if (target.length > MAX_TARGET) return refused('the target is longer than 16 KiB')
+  if (!target.startsWith('/')) return refused('the target is not in origin form')
+  const mark = target.indexOf('?')
+  const path = mark < 0 ? target : target.slice(0, mark)
+  const query = mark < 0 ? '' : target.slice(mark + 1)
+  if (!PATH.test(path)) return refused('the path holds a character or escape that may not be there')
+  if (!QUERY.test(query)) {
+    return refused('the query holds a character or escape that may not be there')
+  }
+  if (FORBIDDEN_ESCAPE.test(path)) {
+    return refused('the path holds an encoded slash, backslash, dot or control')
+  }
+  if (UNRESERVED_ESCAPE.test(path)) return refused('the path escapes a character that needs none')
+
+  const segments: Segment[] = []
+  for (const raw of path === '/' ? [] : path.slice(1).split('/')) {
+    const text = percentDecode(raw)
+    if (text === null) return refused('the path is not UTF-8 once decoded')
+    if (ESCAPE_LEFT.test(text)) return refused('the path is percent-encoded twice')
+    // Java containers cut `;…` off a segment before they look at dots.
+    const [head] = text.split(';', 1)
+    if (head === '' || head === '.' || head === '..') {
+      return refused('the path holds an empty or dot segment')
+    }
+    segments.push({ raw, text })
+  }
+  const pairs = readQuery(query)
+  if (pairs === null) return refused('the query is not UTF-8 once decoded, or encodes a control')
+  return { ok: true, target: { segments, query: pairs, semicolon: query.includes(';') } }
+}
+
+function readQuery(query: string): [string, string][] | null {
+  const pairs: [string, string][] = []
+  for (const part of query.split('&')) {
+    if (part === '') continue
+    const equals = part.indexOf('=')
+    const name = percentDecode(spaced(equals < 0 ? part : part.slice(0, equals)))
+    const value = percentDecode(spaced(equals < 0 ? '' : part.slice(equals + 1)))
+    if (name === null || value === null || name.includes('\0') || value.includes('\0')) return null
+    pairs.push([name, value])
+  }
+  return pairs
+}
+const spaced = (text: string): string => text.replaceAll('+', ' ')
+
+/** Once, strictly UTF-8; the caller has checked that every percent sign starts an escape. */
+export function percentDecode(text: string): string | null {
+  if (!text.includes('%')) return text
+  const bytes: number[] = []
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '%') {
+      bytes.push(Number.parseInt(text.slice(i + 1, i + 3), 16))
+      i += 2
+    } else bytes.push(text.charCodeAt(i))
+  }
+  return fromUtf8(Uint8Array.from(bytes))
+}
