@@ -1,0 +1,171 @@
+import { entryFault } from '../../core/journal/line.js'
+import type { Appended, Head, Journal, JournalEntry } from '../../ports.js'
+import type { Committer } from './commit.js'
+import { JournalError, messageOf, writeFailure } from './error.js'
+import type { JournalReport } from './model.js'
+import type { Reserve } from './reserve.js'
+
+/**
+ * Group commit: calls queue while a batch is on its way to the disk, and go together in the next. A
+ * full or failing disk suspends ordinary entries; urgent ones may use up the reserve.
+ */
+type Pending = {
+  readonly entries: readonly JournalEntry[]
+  readonly chars: number
+  readonly urgent: boolean
+  readonly resolve: (lines: readonly Appended[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+export type Appender = Pick<Journal, 'append'> & {
+  /** Why ordinary entries are refused at present. */
+  suspended(): string | null
+  /** Sets the reserve aside before the first call; without room for it the journal starts suspended. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+const BATCH_CHARS = 1024 * 1024
+const PROBE_MS = 500
+
+export function createAppender(
+  committer: Committer,
+  reserve: Reserve,
+  durable: (head: Head) => void,
+  report: (report: JournalReport) => void,
+): Appender {
+  let queue: Pending[] = []
+  let running: Promise<void> | null = null
+  let suspension: JournalError | null = null
+  let probeDue = false
+  let probing: NodeJS.Timeout | null = null
+  let closed = false
+
+  const run = async (): Promise<void> => {
+    while (queue.length > 0 || probeDue) {
+      if (probeDue) await probe()
+      const batch = take()
+      if (batch.length > 0) await flush(batch)
+    }
+    running = null
+  }
+  const wake = (): void => {
+    running ??= Promise.resolve().then(run)
+  }
+
+  const take = (): Pending[] => {
+    let count = 0
+    for (let chars = 0; count < queue.length && chars < BATCH_CHARS; count++) {
+      chars += queue[count]?.chars ?? 0
+    }
+    const batch = queue.slice(0, count)
+    queue = queue.slice(count)
+    return batch
+  }
+
+  const flush = async (batch: readonly Pending[]): Promise<void> => {
+    const refusal = suspension
+    const admitted = refusal === null ? batch : batch.filter((pending) => pending.urgent)
+    if (refusal !== null) reject(batch, refusal, (pending) => !pending.urgent)
+    try {
+      await write(admitted)
+    } catch (error) {
+      await recover(admitted, error)
+    }
+  }
+
+  const write = async (batch: readonly Pending[]): Promise<void> => {
+    if (batch.length === 0) return
+    const lines = await committer.commit(batch.flatMap((pending) => pending.entries))
+    const { seq, prev } = committer.tail().cursor
+    durable({ seq, hash: prev })
+    let from = 0
+    for (const { entries, resolve } of batch) {
+      const own = lines.slice(from, from + entries.length)
+      resolve(own.map(({ seq, at, hash }) => ({ seq, at, hash })))
+      from += entries.length
+    }
+  }
+
+  /** The batch is off the disk again. Conclusions get the reserve's space, step by step; the rest is refused. */
+  const recover = async (batch: readonly Pending[], first: unknown): Promise<void> => {
+    let error = first
+    if (committer.poison() === null) suspend(error)
+    reject(batch, error, (pending) => !pending.urgent)
+    const urgent = batch.filter((pending) => pending.urgent)
+    const bytes = urgent.reduce((sum, { chars }) => sum + 3 * chars, 0)
+    while (isDiskFull(error) && urgent.length > 0 && reserve.release(bytes)) {
+      try {
+        return await write(urgent)
+      } catch (again) {
+        error = again
+      }
+    }
+    reject(urgent, error, () => true)
+  }
+
+  const reject = (
+    batch: readonly Pending[],
+    error: unknown,
+    which: (pending: Pending) => boolean,
+  ): void => {
+    for (const pending of batch) if (which(pending)) pending.reject(error)
+  }
+
+  const suspend = (error: unknown): void => {
+    if (suspension === null) report({ kind: 'suspended', why: messageOf(error) })
+    suspension = error instanceof JournalError ? error : writeFailure(error, 'journal')
+    probing ??= setInterval(() => {
+      probeDue = true
+      wake()
+    }, PROBE_MS).unref()
+  }
+
+  /** Runs between batches, so that it never takes the space a conclusion is about to use. */
+  const probe = async (): Promise<void> => {
+    probeDue = false
+    try {
+      await reserve.restore()
+    } catch (error) {
+      if (suspension === null) suspend(writeFailure(error, 'reserve'))
+      return
+    }
+    if (probing !== null) clearInterval(probing)
+    probing = null
+    if (suspension !== null) report({ kind: 'resumed' })
+    suspension = null
+  }
+
+  return {
+    append(entries, options) {
+      return new Promise((resolve, reject) => {
+        if (closed) throw new JournalError('closed', 'the journal is closed')
+        const poison = committer.poison()
+        if (poison !== null) throw poison
+        const urgent = options?.urgent === true
+        if (suspension !== null && !urgent) throw suspension
+        let chars = 0
+        for (const { type, json } of entries) {
+          const fault = entryFault(type, json)
+          if (fault !== null) throw new JournalError('bad_entry', `${type}: ${fault}`)
+          chars += json.length
+        }
+        if (entries.length === 0) return resolve([])
+        queue.push({ entries: [...entries], chars, urgent, resolve, reject })
+        wake()
+      })
+    },
+    suspended: () => suspension?.message ?? null,
+    start: async () => {
+      if (!reserve.whole()) await probe()
+    },
+    async close() {
+      closed = true
+      if (probing !== null) clearInterval(probing)
+      await running
+    },
+  }
+}
+
+const isDiskFull = (error: unknown): boolean =>
+  error instanceof JournalError && error.code === 'disk_full'

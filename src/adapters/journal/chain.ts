@@ -1,0 +1,98 @@
+import { AT_LENGTH, envelopeStart, isAt } from '../../core/journal/line.js'
+import { SEAL_TYPE } from '../../core/journal/seal.js'
+import { JournalError } from './error.js'
+import { leafHashAt } from './hash.js'
+
+/** A place in the chain: the last line, and what the next must link to. */
+export type Cursor = { readonly seq: number; readonly prev: string; readonly at: string }
+
+export type Chain = {
+  /** The line at [start, stop), LF excluded; throws a JournalError that names file and line. */
+  step(
+    buffer: Buffer,
+    start: number,
+    stop: number,
+  ): { readonly type: string; readonly hash: string }
+  cursor(): Cursor
+  /** Lines seen in this file. */
+  lines(): number
+}
+
+const TYPE_START = '","type":"'
+const QUOTE = 34
+const CLOSING_BRACE = 125
+
+/**
+ * Checks each line's envelope, sequence, linkage and time. Nothing is parsed: the envelope has one
+ * spelling, so it is compared as bytes.
+ */
+export function openChain(file: string, origin: string, from: Cursor): Chain {
+  let { seq, prev, at } = from
+  let lines = 0
+  let sealed = false
+  return {
+    cursor: () => ({ seq, prev, at }),
+    lines: () => lines,
+    step(buffer, start, stop) {
+      const place = { file, line: lines + 1 }
+      if (sealed) throw new JournalError('forked', 'a line stands after the seal', place)
+      const expected = envelopeStart(origin, seq + 1, prev)
+      const atStart = start + expected.length
+      const atEnd = atStart + AT_LENGTH
+      const typeStart = atEnd + TYPE_START.length
+      const found = buffer.toString('latin1', start, Math.min(atStart, stop))
+      if (found !== expected) throw envelopeFault(place, expected, found)
+      const typeEnd = buffer.indexOf(QUOTE, typeStart)
+      const whole =
+        buffer.toString('latin1', atEnd, typeStart) === TYPE_START &&
+        typeEnd > 0 &&
+        typeEnd < stop &&
+        buffer[stop - 1] === CLOSING_BRACE
+      if (!whole) throw new JournalError('damaged', 'the line is broken', place)
+      const time = buffer.toString('latin1', atStart, atEnd)
+      if (time !== at && (!isAt(time) || time < at)) {
+        const expectedTime = `at ${at} or later`
+        throw new JournalError('damaged', 'time goes back', {
+          ...place,
+          expected: expectedTime,
+          found: time,
+        })
+      }
+      const type = buffer.toString('latin1', typeStart, typeEnd)
+      const hash = leafHashAt(buffer, start, stop)
+      sealed = type === SEAL_TYPE
+      seq++
+      lines++
+      prev = hash
+      at = time
+      return { type, hash }
+    },
+  }
+}
+
+/** Tells a broken link from a foreign journal and from a repeated or skipped sequence number. */
+function envelopeFault(
+  place: { file: string; line: number },
+  expected: string,
+  found: string,
+): JournalError {
+  for (const [name, code, what] of [
+    ['origin', 'foreign_origin', 'the line is of another origin'],
+    ['seq', 'damaged', 'the sequence is broken'],
+    ['prev', 'damaged', 'the line does not link to the one before it'],
+  ] as const) {
+    const want = field(expected, name)
+    const got = field(found, name)
+    if (want === got) continue
+    return new JournalError(code, what, {
+      ...place,
+      expected: `${name} ${want}`,
+      found: got === undefined ? JSON.stringify(found) : `${name} ${got}`,
+    })
+  }
+  const shown = { expected: JSON.stringify(expected), found: JSON.stringify(found) }
+  return new JournalError('damaged', 'the envelope is broken', { ...place, ...shown })
+}
+
+const field = (text: string, name: string): string | undefined =>
+  new RegExp(`"${name}":"?([^",]+)`).exec(text)?.[1]

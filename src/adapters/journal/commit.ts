@@ -1,0 +1,240 @@
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { promisify } from 'node:util'
+import { signEvent } from '../../core/journal/event.js'
+import { formatLine } from '../../core/journal/line.js'
+import type { MerkleTree } from '../../core/journal/merkle.js'
+import { SEAL_TYPE } from '../../core/journal/seal.js'
+import type { Appended, JournalEntry } from '../../ports.js'
+import type { Catalog } from './catalog.js'
+import type { Cursor } from './chain.js'
+import { type Composed, createComposer } from './compose.js'
+import type { Epoch } from './epoch.js'
+import { JournalError, messageOf, writeFailure } from './error.js'
+import { newTree } from './hash.js'
+import { type IdTable, newIdTable } from './ids.js'
+import { writeIndex } from './index-file.js'
+import {
+  type Files,
+  type JournalOptions,
+  type JournalReport,
+  MAX_SEGMENT_BYTES,
+  SEGMENT_BYTES,
+} from './model.js'
+import { syncFolder } from './replace-file.js'
+import { indexPath, segmentPath } from './segments.js'
+
+/** The segment being written, as far as it is durable. */
+export type Tail = {
+  readonly number: number
+  readonly offset: number
+  readonly cursor: Cursor
+  readonly lines: number
+  readonly tree: MerkleTree
+  readonly ids: IdTable
+  /** The last line's text when that is a seal: the next line needs a new file. */
+  readonly seal: string | null
+}
+
+export type Committer = {
+  /** One batch, durable and acknowledged, or nothing of it. */
+  commit(entries: readonly JournalEntry[]): Promise<readonly Appended[]>
+  tail(): Tail
+  /** Why nothing may be written any more. */
+  poison(): JournalError | null
+  close(): Promise<void>
+}
+
+const diskFiles: Files = {
+  write: (fd, buffer, start, length) => writeSync(fd, buffer, start, length),
+  sync: promisify(fdatasync),
+  truncate: ftruncateSync,
+}
+
+export function createCommitter(
+  options: JournalOptions,
+  epoch: Epoch,
+  start: Tail,
+  catalog: Catalog,
+  stamp: () => string,
+  report: (report: JournalReport) => void,
+): Committer {
+  const { dir, origin, signer, seams = {}, segmentBytes = SEGMENT_BYTES } = options
+  const files = { ...diskFiles, ...options.files }
+  const compose = createComposer(origin)
+  let tail = start
+  let file = segmentPath(dir, tail.number)
+  // Append mode: a writer that was paused past its time can never overwrite what a newer one wrote.
+  let fd = openSync(file, 'a', 0o600)
+  let inode = fstatSync(fd).ino
+  let poison: JournalError | null = null
+  let indexing: Promise<void> = Promise.resolve()
+
+  const poisoned = (error: JournalError): JournalError => {
+    poison = error
+    report({ kind: 'poisoned', why: error.message })
+    return error
+  }
+  const checkEpoch = (): void => {
+    try {
+      epoch.check()
+    } catch (error) {
+      throw error instanceof JournalError ? poisoned(error) : error
+    }
+  }
+
+  /** The file must be the one we know, and end where our last durable line does. */
+  const checkFile = (): void => {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found?.ino === inode && found.size === tail.offset) return
+    const size = found === undefined ? 'no file' : `${found.size} bytes`
+    const what = found !== undefined && found.ino !== inode ? 'another file' : size
+    throw poisoned(
+      new JournalError('poisoned', 'somebody else changed the segment being written', {
+        file,
+        expected: `${tail.offset} bytes`,
+        found: what,
+      }),
+    )
+  }
+
+  const write = async (entries: readonly JournalEntry[]): Promise<readonly Appended[]> => {
+    if (seams.before_write) await seams.before_write()
+    checkEpoch()
+    checkFile()
+    const batch = compose(entries, tail.cursor, stamp())
+    try {
+      for (let done = 0; done < batch.length; ) {
+        done += files.write(fd, batch.buffer, 1 + done, batch.length - done)
+      }
+      if (seams.after_write) await seams.after_write()
+      if (seams.before_sync) await seams.before_sync()
+      await files.sync(fd)
+    } catch (error) {
+      rollBack()
+      throw writeFailure(error, file)
+    }
+    if (seams.after_sync) await seams.after_sync()
+    // Read again before anybody is told: a writer that took over meanwhile has not seen these lines.
+    checkEpoch()
+    settle(batch)
+    return batch.lines
+  }
+
+  /** Nothing of a failed batch may stay for a later reader; if that cannot be had, nothing more is written. */
+  const rollBack = (): void => {
+    checkEpoch()
+    try {
+      if (fstatSync(fd).size === tail.offset) return
+      files.truncate(fd, tail.offset)
+      fsyncSync(fd)
+    } catch (error) {
+      throw poisoned(
+        new JournalError(
+          'poisoned',
+          `a failed batch could not be taken back: ${messageOf(error)}`,
+          { file, expected: `${tail.offset} bytes` },
+          error,
+        ),
+      )
+    }
+  }
+
+  const settle = ({ lines, length }: Composed): void => {
+    for (const { hash, ids, offset } of lines) {
+      tail.tree.push(hash)
+      for (const id of ids) tail.ids.add(id, tail.offset + offset)
+    }
+    const last = lines.at(-1)
+    if (last === undefined) return
+    const cursor = { seq: last.seq, prev: last.hash, at: last.at }
+    tail = { ...tail, cursor, offset: tail.offset + length, lines: tail.lines + lines.length }
+  }
+
+  const seal = async (): Promise<void> => {
+    if (seams.before_seal) await seams.before_seal()
+    const { number, lines, tree, cursor } = tail
+    const members = { segment: number, size: lines, root: tree.root(), head: cursor.prev }
+    const sign = (message: Uint8Array): Uint8Array => signer.sign('event', message)
+    const entry = signEvent({ origin, type: SEAL_TYPE, members, kid: signer.kid('event'), sign })
+    await write([entry])
+    const { at, seq } = tail.cursor
+    tail = {
+      ...tail,
+      seal: formatLine({ origin, seq, prev: cursor.prev, at, type: SEAL_TYPE }, entry.json),
+    }
+    if (seams.after_seal) await seams.after_seal()
+    index(tail)
+  }
+
+  /** Off the append path: until the file is there, readers use the table in the catalog. */
+  const index = ({ number, offset, seal, ids }: Tail): void => {
+    if (seal === null) return
+    const path = indexPath(dir, number)
+    indexing = indexing
+      .then(() => writeIndex(path, { number, bytes: offset, seal }, ids))
+      .then(() => {
+        const segment = catalog.find((candidate) => candidate.number === number)
+        if (segment !== undefined) segment.ids = null
+      })
+      .catch((error) => report({ kind: 'index_failed', file: path, why: messageOf(error) }))
+  }
+
+  const nextSegment = async (): Promise<void> => {
+    const number = tail.number + 1
+    const path = segmentPath(dir, number)
+    let next: number
+    try {
+      next = openSync(path, 'a', 0o600)
+    } catch (error) {
+      throw writeFailure(error, file)
+    }
+    try {
+      await syncFolder(dir)
+    } catch (error) {
+      closeSync(next)
+      throw writeFailure(error, file)
+    }
+    closeSync(fd)
+    fd = next
+    file = path
+    inode = fstatSync(fd).ino
+    const ids = newIdTable()
+    tail = { number, offset: 0, cursor: tail.cursor, lines: 0, tree: newTree(), ids, seal: null }
+    catalog.push({ number, first: tail.cursor.seq + 1, archived: false, ids })
+  }
+
+  // A crash may have come between the seal and its index.
+  index(tail)
+
+  return {
+    tail: () => tail,
+    poison: () => poison,
+    async commit(entries) {
+      if (poison !== null) throw poison
+      if (tail.seal === null && tail.offset >= segmentBytes) {
+        try {
+          await seal()
+        } catch (error) {
+          // A segment may grow past its size while it cannot be sealed, not past what its index can hold.
+          if (poison !== null || tail.offset > 2 * MAX_SEGMENT_BYTES) throw error
+          report({ kind: 'seal_failed', file, why: messageOf(error) })
+        }
+      }
+      if (tail.seal !== null) await nextSegment()
+      return write(entries)
+    },
+    async close() {
+      await indexing
+      closeSync(fd)
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { FIRST_PREV } from '../../core/journal/line.js'
+import type { JournalLine } from '../../ports.js'
+import { blocks } from './blocks.js'
+import type { Catalog, Segment } from './catalog.js'
+import { type Cursor, openChain } from './chain.js'
+import type { Tail } from './commit.js'
+import { errnoOf, JournalError } from './error.js'
+import { readFirstLine, segmentPath } from './segments.js'
+
+const LF = 10
+
+/** Lines with seq ≥ from up to the head of this moment, checked against the chain as they are read. */
+export async function* readLines(
+  dir: string,
+  origin: string,
+  catalog: Catalog,
+  tail: Tail,
+  from: number,
+): AsyncGenerator<JournalLine> {
+  const segments = catalog.filter(
+    ({ number }, i) => number <= tail.number && (catalog[i + 1]?.first ?? Infinity) > from,
+  )
+  let cursor: Cursor | null = null
+  for (const segment of segments) {
+    const file = segmentPath(dir, segment.number)
+    const handle = await openSegment(dir, segment)
+    try {
+      cursor ??= await cursorBefore(file, segment)
+      const end = segment.number === tail.number ? tail.offset : (await handle.stat()).size
+      const chain = openChain(file, origin, cursor)
+      const reading = blocks(handle, file, 0, end)
+      let rest = 0
+      for (;;) {
+        const next = await reading.next()
+        if (next.done === true) {
+          rest = next.value.length
+          break
+        }
+        const { buffer } = next.value
+        for (let start = next.value.start; start < next.value.end; ) {
+          const stop = buffer.indexOf(LF, start)
+          chain.step(buffer, start, stop)
+          if (chain.cursor().seq >= from) yield parseLine(buffer, start, stop, file, chain.lines())
+          start = stop + 1
+        }
+      }
+      if (rest > 0) {
+        const place = { file, line: chain.lines() + 1, found: `${rest} bytes without a line end` }
+        throw new JournalError('damaged', 'the segment is cut short', place)
+      }
+      cursor = chain.cursor()
+    } finally {
+      await handle.close()
+    }
+  }
+}
+
+export function parseLine(
+  buffer: Buffer,
+  start: number,
+  stop: number,
+  file: string,
+  line: number,
+): JournalLine {
+  try {
+    return JSON.parse(buffer.toString('utf8', start, stop))
+  } catch (error) {
+    throw new JournalError('damaged', 'the line is not JSON', { file, line }, error)
+  }
+}
+
+/** A sealed segment may have been moved away, before the start or since. */
+export async function openSegment(dir: string, segment: Segment): Promise<FileHandle> {
+  const file = segmentPath(dir, segment.number)
+  try {
+    return await open(file, 'r')
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    throw new JournalError(
+      'archived',
+      `segment ${segment.number} (from line ${segment.first} on) was archived: copy it back to read it`,
+      { file },
+    )
+  }
+}
+
+/** Where the chain stands before a segment, by its own first line; the segment before it is not read. */
+async function cursorBefore(file: string, { first }: Segment): Promise<Cursor> {
+  if (first === 1) return { seq: 0, prev: FIRST_PREV, at: '' }
+  return { seq: first - 1, prev: (await readFirstLine(file))?.prev ?? '', at: '' }
+}

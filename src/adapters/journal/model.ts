@@ -1,0 +1,83 @@
+import type { Plain } from '../../core/json/value.js'
+import type { PublicKeyRecord } from '../../core/statement/keys.js'
+import type { Clock, Head, Journal, Signer } from '../../ports.js'
+
+export type JournalOptions = {
+  /** The folder; one writer at a time. */
+  readonly dir: string
+  readonly origin: string
+  readonly signer: Signer
+  /** Event keys that seals and snapshots may be signed with: every epoch, retired ones included. */
+  readonly keys: readonly PublicKeyRecord[]
+  readonly clock: Pick<Clock, 'now'>
+  /** The second place for the newest head; outside `dir`, or it is restored together with it. */
+  readonly headFile: string | null
+  readonly onHead?: (head: Head) => void
+  readonly report?: (report: JournalReport) => void
+  readonly segmentBytes?: number
+  readonly reserveBytes?: number
+  readonly seams?: Seams
+  readonly files?: Partial<Files>
+}
+
+export type OpenedJournal = Journal & {
+  /** The newest state that boot could stand on; fold `lines(seq + 1)` on top. */
+  readonly snapshot: { readonly seq: number; readonly state: Plain } | null
+  /** `upTo` is the last line folded into `state`, as its append returned it; default: the head. */
+  writeSnapshot(state: Plain, upTo?: Head): Promise<void>
+  /** Settles when every segment older than the boot's starting point was read; never rejects. */
+  readonly verified: Promise<Verified>
+}
+
+export type Verified = {
+  readonly segments: number
+  readonly lines: number
+  /** Segments that are not here; their signed seals are. */
+  readonly archived: readonly string[]
+  readonly damage: string | null
+}
+
+/** What an operator should hear about. */
+export type JournalReport =
+  | {
+      readonly kind: 'torn_tail'
+      readonly file: string
+      readonly bytes: number
+      readonly kept: string
+    }
+  | { readonly kind: 'snapshot_ignored'; readonly why: string }
+  | { readonly kind: 'snapshot_failed'; readonly why: string }
+  | { readonly kind: 'head_file_missing'; readonly file: string }
+  | { readonly kind: 'head_file_failed'; readonly file: string; readonly why: string }
+  | { readonly kind: 'index_rebuilt'; readonly file: string; readonly why: string }
+  | { readonly kind: 'index_failed'; readonly file: string; readonly why: string }
+  | { readonly kind: 'seal_failed'; readonly file: string; readonly why: string }
+  | { readonly kind: 'suspended'; readonly why: string }
+  | { readonly kind: 'resumed' }
+  | { readonly kind: 'poisoned'; readonly why: string }
+  | { readonly kind: 'damaged'; readonly why: string }
+
+/** Named points at which a crash test may end the process. */
+export type SeamName =
+  | 'before_write'
+  | 'after_write'
+  | 'before_sync'
+  | 'after_sync'
+  | 'before_seal'
+  | 'after_seal'
+  | 'before_snapshot'
+  | 'after_snapshot'
+export type Seams = { readonly [name in SeamName]?: () => void | Promise<void> }
+
+/** The calls whose failures a test cannot cause with a real disk. */
+export type Files = {
+  /** May write less than asked, like write(2). */
+  write(fd: number, buffer: Uint8Array, start: number, length: number): number
+  sync(fd: number): Promise<void>
+  truncate(fd: number, length: number): void
+}
+
+export const SEGMENT_BYTES = 64 * 1024 * 1024
+/** Index entries are numbered with 24 bits, and no id takes fewer than 32 bytes of a line. */
+export const MAX_SEGMENT_BYTES = 512 * 1024 * 1024
+export const RESERVE_BYTES = 4 * 1024 * 1024

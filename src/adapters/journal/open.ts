@@ -1,0 +1,128 @@
+import { mkdir } from 'node:fs/promises'
+import { isOrigin } from '../../core/journal/line.js'
+import type { Head } from '../../ports.js'
+import { createAppender } from './append.js'
+import { type Booted, boot } from './boot.js'
+import { createCommitter } from './commit.js'
+import { claimEpoch, type Epoch } from './epoch.js'
+import { messageOf, writeFailure } from './error.js'
+import { findLines } from './find.js'
+import { openHeadWriter } from './head-file.js'
+import { createIndexes } from './indexes.js'
+import { readLines } from './lines.js'
+import { takeLock } from './lock.js'
+import {
+  type JournalOptions,
+  type JournalReport,
+  MAX_SEGMENT_BYTES,
+  type OpenedJournal,
+  RESERVE_BYTES,
+} from './model.js'
+import { openReserve } from './reserve.js'
+import { writeSnapshotFile } from './snapshot.js'
+import { createStamp } from './stamp.js'
+import { verifyOlder } from './verify-older.js'
+
+/** What has to be let go of, in reverse, when the journal closes or does not come up. */
+type Held = (() => Promise<void>)[]
+
+/** Opens for writing: takes the folder, reads what must be read, refuses what is damaged (DESIGN §5). */
+export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
+  const { dir, origin, segmentBytes = 1 } = options
+  if (!isOrigin(origin)) throw new TypeError(`origin ${JSON.stringify(origin)} is not a plain name`)
+  if (segmentBytes < 1 || segmentBytes > MAX_SEGMENT_BYTES) {
+    throw new TypeError(`segmentBytes ${segmentBytes} is not between 1 and ${MAX_SEGMENT_BYTES}`)
+  }
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const held: Held = []
+  try {
+    let epoch: Epoch | null = null
+    const lock = await takeLock(dir, () => epoch?.describe() ?? `pid ${process.pid}, starting`)
+    held.push(lock.release)
+    epoch = await claimEpoch(dir)
+    const report = (event: JournalReport): void => options.report?.(event)
+    const booted = await boot(options, report)
+    return await start(options, epoch, booted, held, report)
+  } catch (error) {
+    await letGo(held)
+    throw error
+  }
+}
+
+async function letGo(held: Held): Promise<void> {
+  for (const release of held.splice(0).reverse()) await release()
+}
+
+async function start(
+  options: JournalOptions,
+  epoch: Epoch,
+  booted: Booted,
+  held: Held,
+  report: (report: JournalReport) => void,
+): Promise<OpenedJournal> {
+  const { dir, origin, signer, headFile, seams = {} } = options
+  const { catalog } = booted
+  const headFailed = (why: string): void =>
+    report({ kind: 'head_file_failed', file: headFile ?? '', why })
+  const headWriter = headFile === null ? null : await openHeadWriter(headFile, origin, headFailed)
+  if (headWriter !== null) held.push(headWriter.close)
+  const reserve = await openReserve(dir, options.reserveBytes ?? RESERVE_BYTES)
+  held.push(reserve.close)
+  const stamp = createStamp(options.clock, booted.tail.cursor.at)
+  const committer = createCommitter(options, epoch, booted.tail, catalog, stamp, report)
+  held.push(committer.close)
+  const durable = (head: Head): void => {
+    headWriter?.push(head)
+    options.onHead?.(head)
+  }
+  const appender = createAppender(committer, reserve, durable, report)
+  held.push(appender.close)
+  await appender.start()
+  const head = (): Head => {
+    const { seq, prev } = committer.tail().cursor
+    return { seq, hash: prev }
+  }
+  if (head().seq > 0) durable(head())
+
+  let closing: Promise<void> | null = null
+  let damage: string | null = null
+  const indexes = createIndexes(dir, origin, report)
+  const verified = verifyOlder(options, booted, indexes, () => closing !== null).then((result) => {
+    damage = result.damage
+    if (damage !== null) report({ kind: 'damaged', why: damage })
+    return result
+  })
+  held.push(async () => {
+    await verified
+  })
+
+  return {
+    origin,
+    append: appender.append,
+    timestamp: stamp,
+    head,
+    lines: (from = 1) => readLines(dir, origin, catalog, committer.tail(), from),
+    find: (id) => findLines(dir, catalog, committer.tail(), indexes, id),
+    health() {
+      const reason = committer.poison()?.message ?? appender.suspended() ?? damage
+      return { ok: reason === null, reason }
+    },
+    close() {
+      closing ??= letGo(held)
+      return closing
+    },
+    snapshot: booted.snapshot,
+    async writeSnapshot(state, upTo = head()) {
+      if (upTo.seq > head().seq) throw new TypeError(`line ${upTo.seq} is not durable yet`)
+      try {
+        if (seams.before_snapshot) await seams.before_snapshot()
+        await writeSnapshotFile(dir, origin, signer, upTo, state)
+        if (seams.after_snapshot) await seams.after_snapshot()
+      } catch (error) {
+        report({ kind: 'snapshot_failed', why: messageOf(error) })
+        throw writeFailure(error, dir)
+      }
+    },
+    verified,
+  }
+}

@@ -1,0 +1,62 @@
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { JournalError } from './error.js'
+
+/** Segment files count from 1 without gaps; the number is also in the signed seal. */
+const NAME = /^(\d{8})\.(jsonl|idx)$/
+
+export const segmentName = (number: number): string => `${String(number).padStart(8, '0')}.jsonl`
+export const segmentPath = (dir: string, number: number): string => join(dir, segmentName(number))
+export const indexPath = (dir: string, number: number): string =>
+  join(dir, `${String(number).padStart(8, '0')}.idx`)
+
+export type Listing = {
+  /** Numbers whose lines are here, ascending and without a gap. */
+  readonly present: readonly number[]
+  /** Numbers before them of which only the index (with the signed seal) is here. */
+  readonly archived: readonly number[]
+}
+
+/** Segments are archived oldest first: a hole between lines that are here is damage, not an archive. */
+export async function listSegments(dir: string): Promise<Listing> {
+  const lines: number[] = []
+  const indexes = new Set<number>()
+  for (const name of await readdir(dir)) {
+    const match = NAME.exec(name)
+    if (match === null) continue
+    if (match[2] === 'jsonl') lines.push(Number(match[1]))
+    else indexes.add(Number(match[1]))
+  }
+  lines.sort((a, b) => a - b)
+  const first = lines[0] ?? Math.max(0, ...indexes) + 1
+  const archived = Array.from({ length: first - 1 }, (_, i) => i + 1)
+  const lost =
+    archived.find((number) => !indexes.has(number)) ??
+    lines.map((_, i) => first + i).find((number, i) => lines[i] !== number)
+  if (lost !== undefined) {
+    throw new JournalError(
+      'damaged',
+      `segment ${lost} is missing: put the file back (only the oldest segments may be archived, and their .idx files stay)`,
+      { file: segmentPath(dir, lost), expected: 'a segment', found: 'no file' },
+    )
+  }
+  return { present: lines, archived }
+}
+
+const FIRST = /^\{"v":1,"origin":"([^"\\]+)","seq":([1-9]\d{0,15}),"prev":"([0-9a-f]{64})","at":"/
+
+export type FirstLine = { readonly origin: string; readonly seq: number; readonly prev: string }
+
+/** What the first line says of its place in the chain; null for a segment without a whole first line. */
+export async function readFirstLine(file: string): Promise<FirstLine | null> {
+  const handle = await open(file, 'r')
+  try {
+    const buffer = Buffer.alloc(512)
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
+    const match = FIRST.exec(buffer.toString('latin1', 0, bytesRead))
+    if (match === null) return null
+    return { origin: match[1] as string, seq: Number(match[2]), prev: match[3] as string }
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,87 @@
+import type { Crypto } from '../crypto.js'
+import { hex } from '../hex.js'
+
+/**
+ * One journal line, as bytes (DESIGN §5). The envelope comes first, in this order and without space,
+ * so that a reader can check sequence and linkage without parsing the members behind it.
+ */
+export const FIRST_PREV = '0'.repeat(64)
+export const AT_LENGTH = '2026-01-01T00:00:00.000Z'.length
+/** One line may not be larger: a reader has to hold it whole. */
+export const MAX_LINE_BYTES = 8 * 1024 * 1024
+
+const ORIGIN = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/
+const TYPE = /^[A-Z][A-Z0-9_]{0,63}$/
+const AT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+export const ENVELOPE: ReadonlySet<string> = new Set(['v', 'origin', 'seq', 'prev', 'at', 'type'])
+
+/** ASCII without quotes or escapes, so that the envelope has exactly one spelling. */
+export const isOrigin = (text: string): boolean => ORIGIN.test(text)
+export const isLineType = (text: string): boolean => TYPE.test(text)
+export const isAt = (text: string): boolean => AT.test(text)
+
+/** Everything up to the value of `at`; what stands there is decided by the lines before. */
+export const envelopeStart = (origin: string, seq: number, prev: string): string =>
+  `{"v":1,"origin":"${origin}","seq":${seq},"prev":"${prev}","at":"`
+
+/** `json` is the members as object text; the line is returned without its LF. */
+export function formatLine(
+  line: { origin: string; seq: number; prev: string; at: string; type: string },
+  json: string,
+): string {
+  const members = json === '{}' ? '}' : `,${json.slice(1)}`
+  return `${envelopeStart(line.origin, line.seq, line.prev)}${line.at}","type":"${line.type}"${members}`
+}
+
+/**
+ * Null when the text may stand in a line, else why not. A member named like the envelope would be a
+ * second value for it, and a raw line break would end the line early.
+ */
+export function entryFault(type: string, json: string): string | null {
+  if (!isLineType(type)) return `type ${JSON.stringify(type)} is not UPPER_SNAKE`
+  if (!json.startsWith('{') || !json.endsWith('}')) return 'members are not compact object text'
+  if (json.includes('\n') || json.includes('\r')) return 'members hold a raw line break'
+  if (json.length > MAX_LINE_BYTES / 4) return 'members are too large for one line'
+  let members: object
+  try {
+    members = JSON.parse(json)
+  } catch {
+    return 'members are not JSON'
+  }
+  const names = Object.keys(members)
+  if (names.length === 0 && json !== '{}') return 'members are not compact object text'
+  const taken = names.find((name) => ENVELOPE.has(name))
+  return taken === undefined ? null : `member ${taken} belongs to the envelope`
+}
+
+/** RFC 6962 §2.1 leaf hash: SHA-256(0x00 ‖ line without LF). */
+export function leafHash(line: Uint8Array, crypto: Pick<Crypto, 'sha256'>): string {
+  const leaf = new Uint8Array(line.length + 1)
+  leaf.set(line, 1)
+  return hex(crypto.sha256(leaf))
+}
+
+/** The types whose ids the segment indexes hold. */
+export const isIndexedType = (type: string): boolean =>
+  type === 'CAPSULE' || type === 'ACTION_DISPATCHED'
+
+const ID = /"(?:action_id|capsule_id)"\s*:\s*"([^"\\]+)"/g
+
+/**
+ * Ids named anywhere in the text of an indexed line: quotes inside JSON strings are escaped, so text
+ * cannot pose as a member. A nested mention is a candidate too many; `namesId` settles it on reading.
+ */
+export function candidateIds(text: string, found: (id: string) => void): void {
+  ID.lastIndex = 0
+  for (let match = ID.exec(text); match !== null; match = ID.exec(text)) found(match[1] as string)
+}
+
+/** Whether an indexed line is about this action or capsule. */
+export function namesId(line: { readonly [member: string]: unknown }, id: string): boolean {
+  if (line.type === 'ACTION_DISPATCHED') return line.action_id === id
+  if (line.type !== 'CAPSULE') return false
+  const capsule = line.capsule
+  if (typeof capsule !== 'object' || capsule === null) return false
+  const ids = capsule as { action_id?: unknown; capsule_id?: unknown }
+  return ids.action_id === id || ids.capsule_id === id
+}
