@@ -1,11 +1,12 @@
 import type { ConstraintRecord } from '../core/capsule/model.js'
+import { hex } from '../core/hex.js'
 import { claimOf } from '../core/manifest/claims.js'
 import { consequence, evaluate } from '../core/manifest/evaluate.js'
+import { evidenceDigest, evidenceOf } from '../core/manifest/evidence.js'
 import { type Facts, selectInputs } from '../core/manifest/inputs.js'
 import type { Constraint } from '../core/manifest/model.js'
 import { type Judgement, needsClaim, type Result } from '../core/manifest/predicates.js'
 import type { BudgetClaim, BudgetReading, EvidencePart } from '../ports.js'
-import { saltedPart } from './dispatch.js'
 import { Exit } from './exit.js'
 import type { Admitted, Constrained, Known, Parts } from './stage.js'
 
@@ -31,7 +32,7 @@ export function constrain(admitted: Admitted, parts: Parts): Constrained {
     const blocking = effect === 'block' && admitted.mode === 'enforce'
     if (effect === 'hitl') asking.push(id)
     if (blocking) stopping ??= { id, judged }
-    const part = evidenceOf(id, judged, admitted, parts)
+    const part = evidencePart(id, judged, admitted, parts)
     evidence.push(part)
     records.push(recordOf(id, constraint, judged.result, blocking, part.digest))
   }
@@ -59,7 +60,7 @@ export function recordReadings(
     const constraint = known.manifest.constraints[id] as Constraint
     const judged = judgeOne(id, constraint, known, prior, parts)
     const claim = known.claims.find((claimed) => claimed.constraint === id)
-    const part = evidenceOf(id, judged, known, parts)
+    const part = evidencePart(id, judged, known, parts)
     evidence.push(part)
     records.push(
       recordOf(
@@ -133,14 +134,10 @@ function judgeOne(
   return evaluate(id, constraint, factsOf(known), { now: known.at, prior }, crypto)
 }
 
-function evidenceOf(id: string, judged: Judgement, known: Admitted, parts: Parts): EvidencePart {
-  const { inputs, thresholds, result } = judged
-  return saltedPart(
-    'constraint',
-    id,
-    { constraint: id, manifest_digest: known.manifestDigest, inputs, thresholds, outcome: result },
-    parts,
-  )
+function evidencePart(id: string, judged: Judgement, known: Admitted, parts: Parts): EvidencePart {
+  const salt = hex(parts.ids.random(16))
+  const value = evidenceOf(id, known.manifestDigest, judged, salt)
+  return { digest: evidenceDigest(value, parts.crypto), kind: 'constraint', name: id, value }
 }
 
 /** The record knows pass, fail and n/a (seed §8.1): what could not be judged did not pass. */

@@ -1,0 +1,137 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { nodeCrypto } from '../adapters/crypto-node.js'
+import { type OpenedEvidence, openEvidence } from '../adapters/evidence/open.js'
+import type {
+  JournalReport,
+  Seams as JournalSeams,
+  OpenedJournal,
+} from '../adapters/journal/model.js'
+import { openJournal } from '../adapters/journal/open.js'
+import { createKeys } from '../adapters/keys/create.js'
+import { exportKeyring, keyringPath } from '../adapters/keys/keyring.js'
+import { openSigner } from '../adapters/keys/signer.js'
+import { createEmbeddedState, type EmbeddedState } from '../adapters/state/embedded/state.js'
+import { hex } from '../core/hex.js'
+import type { PublicKeyRecord } from '../core/statement/keys.js'
+import { utf8 } from '../core/text.js'
+import type { Clock, Head, Journal, JournalEntry, JournalLine, Signer } from '../ports.js'
+import { ownSecret } from './secrets.js'
+
+/** Everything of a gate that outlives the process, opened and folded. */
+export type Data = {
+  readonly signer: Signer
+  readonly keys: () => readonly PublicKeyRecord[]
+  readonly journal: OpenedJournal
+  readonly evidence: OpenedEvidence
+  readonly state: EmbeddedState
+  readonly tenantSalt: string
+  /** Each durable line in journal order, after the state has it. */
+  subscribe(listener: (line: JournalLine) => void): () => void
+  close(): Promise<void>
+}
+
+export type DataOptions = {
+  readonly dir: string
+  readonly headFile: string | null
+  readonly segmentBytes: number
+  readonly idempotencyTtlSeconds: number
+  readonly clock: Clock
+  readonly report: (event: JournalReport) => void
+  readonly journalSeams?: JournalSeams
+}
+
+/** So many lines after the last snapshot a new one is written; boot folds at most about as many. */
+const SNAPSHOT_EVERY = 50_000
+
+export async function openData(options: DataOptions): Promise<Data> {
+  const { dir, clock } = options
+  const folder = (name: string): string => join(dir, name)
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  if (!existsSync(keyringPath(folder('keys')))) await createKeys(folder('keys'))
+  const signer = openSigner(folder('keys'))
+  const keys = (): readonly PublicKeyRecord[] => exportKeyring(folder('keys')).keys
+  const tenantSalt = hex(ownSecret(join(folder('keys'), 'tenant.salt'), 32))
+  const masterKey = ownSecret(join(folder('keys'), 'evidence.key'), 32)
+
+  const evidence = await openEvidence({ dir: folder('evidence'), masterKey })
+  const inner = await openJournal({
+    dir: folder('journal'),
+    origin: originOf(tenantSalt),
+    signer,
+    keys: keys(),
+    clock,
+    headFile: options.headFile,
+    segmentBytes: options.segmentBytes,
+    report: options.report,
+    ...(options.journalSeams === undefined ? {} : { seams: options.journalSeams }),
+  })
+  const state = createEmbeddedState({ keyTtlSeconds: options.idempotencyTtlSeconds })
+  await fold(inner, state)
+  const { journal, subscribe } = feeding(inner, state)
+  return {
+    signer,
+    keys,
+    journal,
+    evidence,
+    state,
+    tenantSalt,
+    subscribe,
+    async close() {
+      await journal.close()
+      await evidence.close()
+    },
+  }
+}
+
+/** State is what the lines say: from the snapshot, or from the first line (DESIGN §5). */
+async function fold(journal: OpenedJournal, state: EmbeddedState): Promise<void> {
+  const { snapshot } = journal
+  if (snapshot !== null) state.load(snapshot.state)
+  for await (const line of journal.lines((snapshot?.seq ?? 0) + 1)) state.apply(line)
+}
+
+/** The running gate's lines go through the same fold as a restart's: in order, once, after they are durable. */
+function feeding(
+  inner: OpenedJournal,
+  state: EmbeddedState,
+): { journal: OpenedJournal; subscribe: Data['subscribe'] } {
+  const listeners = new Set<(line: JournalLine) => void>()
+  let applied: Head = inner.head()
+  let sinceSnapshot = applied.seq - (inner.snapshot?.seq ?? 0)
+  const append: Journal['append'] = (entries, options) =>
+    inner.append(entries, options).then((lines) => {
+      lines.forEach(({ seq, at, hash }, index) => {
+        if (seq <= applied.seq) throw new Error(`journal line ${seq} came after ${applied.seq}`)
+        const line = lineOf(inner.origin, entries[index] as JournalEntry, seq, at, applied.hash)
+        state.apply(line)
+        applied = { seq, hash }
+        for (const listener of listeners) listener(line)
+      })
+      sinceSnapshot += lines.length
+      if (sinceSnapshot >= SNAPSHOT_EVERY) {
+        sinceSnapshot = 0
+        // A failed snapshot is reported by the journal and costs the next boot time, nothing else.
+        inner.writeSnapshot(state.dump(), applied).catch(() => undefined)
+      }
+      return lines
+    })
+  return {
+    journal: { ...inner, append, close: () => inner.close() },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+const lineOf = (
+  origin: string,
+  { type, json }: JournalEntry,
+  seq: number,
+  at: string,
+  prev: string,
+): JournalLine => ({ ...(JSON.parse(json) as object), v: 1, origin, seq, prev, at, type })
+
+/** A name of its own for every data folder: lines and capsules of two gates never mix. */
+const originOf = (salt: string): string => `gate-${hex(nodeCrypto.sha256(utf8(salt))).slice(0, 16)}`
