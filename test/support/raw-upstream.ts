@@ -59,7 +59,8 @@ export async function rawUpstream(behave: Behaviour): Promise<RawUpstream> {
 }
 
 export function peerOf(socket: Socket, index: number, requests: RawUpstream['requests']): Peer {
-  let buffered = Buffer.alloc(0)
+  let pieces: Buffer[] = []
+  let length = 0
   let wake: (() => void) | null = null
   let gone = false
   const touch = (): void => {
@@ -70,7 +71,8 @@ export function peerOf(socket: Socket, index: number, requests: RawUpstream['req
   const listen = (): void => {
     if (socket.listenerCount('data') > 0) return
     socket.on('data', (chunk: Buffer) => {
-      buffered = Buffer.concat([buffered, chunk])
+      pieces.push(chunk)
+      length += chunk.length
       touch()
     })
     for (const event of ['end', 'close'] as const) {
@@ -80,28 +82,43 @@ export function peerOf(socket: Socket, index: number, requests: RawUpstream['req
       })
     }
   }
+  /** Joined only when enough is there, so that large requests cost one copy. */
+  const have = async (enough: (buffered: Buffer) => number | null): Promise<Buffer> => {
+    let needed: number | null = null
+    for (;;) {
+      if (needed === null || length >= needed) {
+        const buffered = Buffer.concat(pieces)
+        pieces = [buffered]
+        needed = enough(buffered)
+        if (needed !== null && length >= needed) return buffered
+      }
+      if (gone) throw new Error('the client left')
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  }
   return {
     socket,
     index,
     async request() {
       listen()
-      for (;;) {
-        const end = buffered.indexOf('\r\n\r\n')
-        if (end !== -1) {
-          const head = buffered.toString('latin1', 0, end)
-          const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
-          if (buffered.length >= end + 4 + length) {
-            const body = buffered.subarray(end + 4, end + 4 + length)
-            buffered = buffered.subarray(end + 4 + length)
-            requests.push({ head, body })
-            return { head, body }
-          }
-        }
-        if (gone) throw new Error('the client left')
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
+      let start = 0
+      let end = 0
+      const buffered = await have((bytes) => {
+        const at = bytes.indexOf('\r\n\r\n')
+        if (at === -1) return null
+        const declared = /^content-length: (\d+)$/im.exec(bytes.toString('latin1', 0, at))?.[1]
+        start = at
+        end = at + 4 + Number(declared ?? 0)
+        return end
+      })
+      const head = buffered.toString('latin1', 0, start)
+      const body = buffered.subarray(start + 4, end)
+      pieces = [buffered.subarray(end)]
+      length -= end
+      requests.push({ head, body })
+      return { head, body }
     },
     write: (bytes) =>
       new Promise((resolve, reject) => {

@@ -1,5 +1,10 @@
 import { connect, isIP, type Socket } from 'node:net'
-import { type ConnectionOptions, connect as connectTls, type SecureContextOptions } from 'node:tls'
+import {
+  type ConnectionOptions,
+  connect as connectTls,
+  type SecureContextOptions,
+  TLSSocket,
+} from 'node:tls'
 
 /** One socket, and whoever listens to it now. At rest nobody does, and then every byte is a fault. */
 export type Listener = {
@@ -14,11 +19,13 @@ const NOTHING = Buffer.alloc(0)
 
 export class Connection {
   readonly socket: Socket
+  readonly tls: boolean
   #listener: Listener | null = null
   #ended = false
 
   constructor(socket: Socket) {
     this.socket = socket
+    this.tls = socket instanceof TLSSocket
     socket.on('data', (chunk: Buffer) => {
       if (this.#listener === null) this.discard()
       else this.#listener.bytes(chunk)

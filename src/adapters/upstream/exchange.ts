@@ -126,6 +126,15 @@ export function exchange(connection: Connection, order: Order): Promise<Exchange
     const onTotal = (): void => cut('total_deadline', true)
     const onFirstByte = (): void => cut('first_byte_deadline', true)
     const left = (): number => Math.max(1, Math.ceil(order.totalMs - (performance.now() - started)))
+    // TLS tells of a finished write one turn late, when the answer to it may already have come.
+    const afterThisTurn = (chunk: Buffer): void => {
+      socket.pause()
+      setImmediate(() => {
+        if (concluded) return
+        socket.resume()
+        reader.feed(chunk)
+      })
+    }
     let silent = true
     connection.attach({
       bytes(chunk) {
@@ -134,7 +143,8 @@ export function exchange(connection: Connection, order: Order): Promise<Exchange
           if (timer !== null) clearTimeout(timer)
           timer = setTimeout(onTotal, left())
         }
-        reader.feed(chunk)
+        if (handedOver || !connection.tls) reader.feed(chunk)
+        else afterThisTurn(chunk)
       },
       closed: () => reader.closed(),
       broken: () => reader.broken(),

@@ -242,9 +242,8 @@ describe('aborting', () => {
         {
           ...sink,
           data: (chunk) => {
-            sink.data(chunk)
             abort.abort()
-            return undefined
+            return sink.data(chunk)
           },
         },
         { stillAllowed: () => true, signal: abort.signal },
