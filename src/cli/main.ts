@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import * as conformance from './conformance.js'
+import * as keys from './keys.js'
+import { EXIT, plain, UsageError } from './output.js'
+import * as verify from './verify.js'
+
+/** One file per command; each registers itself and sets the exit code. */
+const COMMANDS: readonly { register(program: Command): void }[] = [keys, verify, conformance]
+
+async function main(argv: readonly string[]): Promise<number> {
+  const program = new Command('capsule-gate')
+    .description('A gate between AI agents and their tools, with a signed record of every verdict.')
+    .version(version())
+    .exitOverride()
+    .showHelpAfterError('(add --help for the options)')
+  for (const command of COMMANDS) command.register(program)
+  try {
+    await program.parseAsync(argv)
+    return Number(process.exitCode ?? EXIT.ok)
+  } catch (error) {
+    // Commander has printed its own message; asking for help is no mistake.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    process.stderr.write(
+      `capsule-gate: ${plain(error instanceof Error ? error.message : String(error))}\n`,
+    )
+    return error instanceof UsageError ? EXIT.usage : EXIT.failed
+  }
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+// A reader that has seen enough (`| head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(EXIT.ok)
+})
+process.exitCode = await main(process.argv)
