@@ -1,0 +1,65 @@
+import type { Duplex } from 'node:stream'
+import type { BodyReading } from './read-body.js'
+
+/**
+ * Requests of one connection are taken one after the other: pipelined calls have effects, and their
+ * order is the caller's (RFC 9112 §9.3.2). What a parser says about later bytes waits for its turn.
+ */
+export type Connections = {
+  take(socket: Duplex, exchange: (lane: Lane) => Promise<void>): void
+  /** The parser gave up; the request being read is told, an idle connection gets `refuse`. */
+  broken(socket: Duplex, fault: string, refuse: () => void): void
+  /** Exchanges under way. */
+  readonly active: () => number
+  /** Resolves when nothing is under way any more. */
+  idle(): Promise<void>
+}
+export type Lane = { reading: BodyReading | null; waiting: number; tail: Promise<void> }
+
+const MAX_PIPELINED = 64
+
+export function trackConnections(): Connections {
+  const lanes = new WeakMap<Duplex, Lane>()
+  const watchers: (() => void)[] = []
+  let active = 0
+
+  const laneOf = (socket: Duplex): Lane => {
+    const known = lanes.get(socket)
+    if (known !== undefined) return known
+    const fresh: Lane = { reading: null, waiting: 0, tail: Promise.resolve() }
+    lanes.set(socket, fresh)
+    return fresh
+  }
+  const run = async (lane: Lane, exchange: (lane: Lane) => Promise<void>): Promise<void> => {
+    try {
+      await exchange(lane)
+    } finally {
+      lane.waiting--
+      active--
+      if (active === 0) for (const tell of watchers.splice(0)) tell()
+    }
+  }
+
+  return {
+    take(socket, exchange) {
+      const lane = laneOf(socket)
+      if (lane.waiting >= MAX_PIPELINED) {
+        socket.destroy()
+        return
+      }
+      active++
+      lane.waiting++
+      lane.tail =
+        lane.waiting === 1 ? run(lane, exchange) : lane.tail.then(() => run(lane, exchange))
+    },
+    broken(socket, fault, refuse) {
+      const lane = laneOf(socket)
+      if (lane.reading !== null) lane.reading.fail(fault)
+      else if (lane.waiting > 0) void lane.tail.then(() => socket.destroy())
+      else refuse()
+    },
+    active: () => active,
+    idle: () =>
+      active === 0 ? Promise.resolve() : new Promise((resolve) => watchers.push(resolve)),
+  }
+}

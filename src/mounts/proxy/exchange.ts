@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HttpCall } from '../../core/call.js'
+import { upstreamOf } from '../../core/manifest/match.js'
+import type { ToolRule } from '../../core/manifest/model.js'
+import { utf8 } from '../../core/text.js'
+import { headFault } from './head-fault.js'
+import type { ProxyOptions } from './options.js'
+import { type Body, type BodyReading, bodyFromHead, readBody } from './read-body.js'
+import { type RequestHead, readHead } from './read-request.js'
+import { relay } from './relay.js'
+import { createRelease, type Release } from './release.js'
+import { respond } from './respond.js'
+import { clientHeaders } from './response-headers.js'
+
+export type Incoming = {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  /** The client waits for 100 Continue before it sends its body. */
+  readonly expectsContinue: boolean
+  /** While the body is read, the parser's complaints belong to this request. */
+  readonly reading: (reading: BodyReading | null) => void
+}
+
+/** One governed request: read, judged by the gate, answered. */
+export async function governExchange(
+  incoming: Incoming,
+  options: ProxyOptions,
+  signal: AbortSignal,
+): Promise<'refused' | 'other'> {
+  const { res } = incoming
+  const { gate } = options
+  const head = readHead(incoming.req)
+  const body = await readWhole(head, incoming, options)
+  // What is left of an unread body would be read as the next request's head.
+  if (body.kind !== 'read') res.shouldKeepAlive = false
+  const call: HttpCall = {
+    ...head,
+    body,
+    upstream: upstreamOf(gate.world().router, head.method, head.target) ?? options.defaultUpstream,
+  }
+  const to = options.upstreams.get(call.upstream)
+  const { dispatch, release } = relay(
+    call,
+    (rule) => openRelease(call, rule, to?.origin, incoming, options),
+    {
+      upstream: to?.upstream,
+      tenantSalt: utf8(gate.parts.tenantSalt),
+      signal,
+    },
+  )
+  const answer = await gate.govern(call, dispatch)
+  respond(answer, res, release())
+  return answer.kind === 'refused' ? 'refused' : 'other'
+}
+
+async function readWhole(
+  head: RequestHead,
+  { req, res, expectsContinue, reading }: Incoming,
+  { limits }: ProxyOptions,
+): Promise<Body> {
+  const fault = headFault({ ...head, httpVersion: req.httpVersion })
+  if (fault !== null) return { kind: 'malformed', fault }
+  // Its caller left while the request before it on the same connection was answered.
+  if (res.destroyed || req.destroyed) return { kind: 'aborted' }
+  const known = bodyFromHead(req, limits.body)
+  if (known !== null) return known
+  if (expectsContinue) res.writeContinue()
+  const underWay = readBody(req, limits.body)
+  reading(underWay)
+  try {
+    return await underWay.body
+  } finally {
+    reading(null)
+  }
+}
+
+function openRelease(
+  call: HttpCall,
+  rule: ToolRule,
+  origin: string | undefined,
+  { req, res }: Incoming,
+  { limits }: ProxyOptions,
+): Release {
+  const http10 = req.httpVersion === '1.0'
+  return createRelease(res, {
+    holdLimit: limits.holdLimit,
+    holdAll: rule.hold_response || http10,
+    wantsTrailers: !http10 && wantsTrailers(call),
+    clientHeaders: (headers) =>
+      clientHeaders(headers, call.target, origin ?? '', rule.response_location),
+    stallMs: limits.stallMs,
+  })
+}
+
+const wantsTrailers = ({ headers }: HttpCall): boolean =>
+  headers.some(
+    ([name, value]) => name === 'te' && /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i.test(value),
+  )

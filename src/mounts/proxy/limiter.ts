@@ -1,0 +1,87 @@
+import { createHmac } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import type { JournalEntry } from '../../ports.js'
+
+/**
+ * Refusals of callers nobody knows cost a capsule each. Above the limit per source they cost nothing:
+ * the socket is closed, and the window ends with one counted event (DESIGN §7).
+ */
+export type Limiter = {
+  /** A caller without identity was refused. */
+  refused(source: string): void
+  isOver(source: string): boolean
+  /** A connection was closed unanswered. */
+  dropped(source: string): void
+  /** Ends the window now. */
+  close(): Promise<void>
+}
+export type LimiterOptions = {
+  readonly maxRefusals: number
+  readonly windowSeconds: number
+  readonly salt: Uint8Array
+  readonly append: (entry: JournalEntry) => Promise<unknown>
+  readonly failed: (error: unknown) => void
+}
+
+/** More sources than this in one window share one place: memory stays bounded under a flood. */
+const MAX_SOURCES = 65_536
+const EVERYBODY_ELSE = '*'
+
+export function createLimiter(options: LimiterOptions): Limiter {
+  let sources = new Map<string, { refused: number; dropped: number }>()
+
+  const of = (source: string): { refused: number; dropped: number } => {
+    const network = networkOf(source)
+    const key = sources.has(network) || sources.size < MAX_SOURCES ? network : EVERYBODY_ELSE
+    const known = sources.get(key)
+    if (known !== undefined) return known
+    const fresh = { refused: 0, dropped: 0 }
+    sources.set(key, fresh)
+    return fresh
+  }
+
+  const endWindow = async (): Promise<void> => {
+    const ended = sources
+    sources = new Map()
+    for (const [source, { dropped }] of ended) {
+      if (dropped === 0) continue
+      const source_hash = createHmac('sha256', options.salt).update(source).digest('hex')
+      const members = { source_hash, count: dropped, window_seconds: options.windowSeconds }
+      await options.append({ type: 'REFUSALS_DROPPED', json: JSON.stringify(members) })
+    }
+  }
+  const timer = setInterval(() => {
+    endWindow().catch(options.failed)
+  }, options.windowSeconds * 1000).unref()
+
+  return {
+    refused(source) {
+      of(source).refused++
+    },
+    isOver(source) {
+      if (sources.size === 0) return false
+      const known = sources.get(networkOf(source)) ?? sources.get(EVERYBODY_ELSE)
+      return known !== undefined && known.refused >= options.maxRefusals
+    },
+    dropped(source) {
+      of(source).dropped++
+    },
+    async close() {
+      clearInterval(timer)
+      await endWindow()
+    },
+  }
+}
+
+/** One host owns a whole /64; an IPv4 address may come mapped into IPv6. */
+export function networkOf(source: string): string {
+  const mapped = /^::ffff:([0-9.]+)$/i.exec(source)?.[1]
+  if (mapped !== undefined) return mapped
+  if (!isIPv6(source)) return source
+  const [before = '', after] = source.split('%')[0]?.toLowerCase().split('::') ?? []
+  const head = before === '' ? [] : before.split(':')
+  const tail = after === undefined || after === '' ? [] : after.split(':')
+  const zeros = after === undefined ? 0 : Math.max(0, 8 - head.length - tail.length)
+  const groups = [...head, ...Array<string>(zeros).fill('0'), ...tail]
+  return `${groups.slice(0, 4).join(':')}::/64`
+}

@@ -1,0 +1,49 @@
+import type { Upstream } from '../../adapters/upstream/upstream.js'
+import type { Gate } from '../../gate/gate.js'
+import type { PassRoute } from './pass-through.js'
+import type { BodyLimits } from './read-body.js'
+
+export type ProxyUpstream = {
+  readonly upstream: Upstream
+  /** `https://payments.internal`, for redirects that stay on it. */
+  readonly origin: string
+}
+/** Tells the operator what happened at the edge; never a header or a body. */
+export type Report = (event: {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly event: string
+  readonly detail?: string
+}) => void
+export type ProxyOptions = {
+  readonly gate: Gate
+  readonly upstreams: ReadonlyMap<string, ProxyUpstream>
+  /** Named in the record of a request that no manifest's rule matches. */
+  readonly defaultUpstream: string
+  readonly passThrough: readonly PassRoute[]
+  readonly limits: ProxyLimits
+  readonly report: Report
+}
+export type ProxyLimits = {
+  readonly body: BodyLimits
+  readonly holdLimit: number
+  readonly stallMs: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  /** Refusals of unknown callers per source and window. */
+  readonly maxRefusals: number
+  readonly windowSeconds: number
+  readonly maxLoopDelayMs: number
+}
+
+export const DEFAULT_LIMITS: ProxyLimits = {
+  body: { maxBytes: 10 * 1024 * 1024, minBytesPerSecond: 1024, graceMs: 5_000 },
+  holdLimit: 1024 * 1024,
+  stallMs: 30_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 120_000,
+  keepAliveTimeoutMs: 65_000,
+  maxRefusals: 100,
+  windowSeconds: 60,
+  maxLoopDelayMs: 500,
+}

@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { upstreamOf } from '../../core/manifest/match.js'
+import { readTarget } from '../../core/manifest/target.js'
+import { problem, unrecordedProblem } from '../../core/verdict/problem.js'
+import { TABLE } from '../../core/verdict/table.js'
+import { recordPassthrough } from '../../gate/pass-through.js'
+import { headFault } from './head-fault.js'
+import type { ProxyOptions } from './options.js'
+import { passUpstream } from './pass-upstream.js'
+import { readHead } from './read-request.js'
+import { createRelease } from './release.js'
+import { sendProblem } from './respond.js'
+import { clientHeaders, gateHeaders, type Recorded } from './response-headers.js'
+
+/** A route the operator leaves ungoverned: recorded, one `fyi` capsule per request, not judged. */
+export type PassRoute = {
+  /** `/docs` takes `/docs` and everything below it. */
+  readonly path: string
+  readonly upstream: string
+  readonly websocket: boolean
+}
+export type PassThrough = {
+  readonly upgrades: boolean
+  takes(req: IncomingMessage): boolean
+  serve(req: IncomingMessage, res: ServerResponse): Promise<void>
+  upgrade(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void>
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+export function createPassThrough(options: ProxyOptions): PassThrough {
+  const { gate, passThrough: routes, upstreams, limits, report } = options
+  const through = new Map(
+    [...new Set(routes.map(({ upstream }) => upstream))].map((name) => [
+      name,
+      passUpstream(upstreams.get(name)?.origin ?? '', report),
+    ]),
+  )
+
+  // A rule of a manifest always comes first.
+  const governed = (method: string, target: string): boolean =>
+    upstreamOf(gate.world().router, method, target) !== null
+
+  const routeOf = (req: IncomingMessage): PassRoute | undefined => {
+    if (routes.length === 0) return undefined
+    const { method, target, headers } = readHead(req)
+    const upgrade = req.headers.upgrade?.toLowerCase()
+    const plain = headers.filter(([name]) => name !== 'upgrade')
+    const read = readTarget(target)
+    if (!READS.has(method) || hasBody(req) || !read.ok || governed(method, target)) return
+    if (headFault({ method, headers: plain, httpVersion: req.httpVersion }) !== null) return
+    if (upgrade !== undefined && (upgrade !== 'websocket' || method !== 'GET')) return
+    const [path = ''] = target.split('?', 1)
+    return routes.find(
+      (route) =>
+        (path === route.path || path.startsWith(`${route.path.replace(/\/$/, '')}/`)) &&
+        (upgrade === undefined || route.websocket),
+    )
+  }
+
+  async function record(req: IncomingMessage, status: number, upstream: string): Promise<Recorded> {
+    const passed = { method: req.method ?? '', target: req.url ?? '', status, upstream }
+    const ids = await recordPassthrough(passed, gate.parts)
+    return { ...ids, verdict: TABLE.passed_through.verdict }
+  }
+
+  return {
+    upgrades: routes.some(({ websocket }) => websocket),
+    takes: (req) => routeOf(req) !== undefined,
+
+    async serve(req, res) {
+      const route = routeOf(req)
+      const proxy = route === undefined ? undefined : through.get(route.upstream)
+      if (route === undefined || proxy === undefined) throw new Error('no pass-through route')
+      const origin = upstreams.get(route.upstream)?.origin ?? ''
+      const release = createRelease(res, {
+        holdLimit: limits.holdLimit,
+        holdAll: req.httpVersion === '1.0',
+        wantsTrailers: false,
+        clientHeaders: (headers) => clientHeaders(headers, req.url ?? '', origin, 'rewrite'),
+        stallMs: limits.stallMs,
+      })
+      const seen = await proxy.pass(req, res, release)
+      try {
+        const recorded = await record(req, seen.status, route.upstream)
+        if (seen.complete) release.complete(recorded)
+        else if (release.started()) release.cut()
+        else sendProblem(res, problem('outcome_unknown', 502, recorded), gateHeaders(recorded))
+      } catch (error) {
+        report({ level: 'error', event: 'capsule_not_written', detail: String(error) })
+        if (release.started()) release.cut()
+        else sendProblem(res, unrecordedProblem('record_lost'))
+      }
+    },
+
+    /** What flows inside is not seen by the gate: its opening and its end are. */
+    async upgrade(req, socket, head) {
+      const route = routeOf(req)
+      const proxy = route === undefined ? undefined : through.get(route.upstream)
+      if (route === undefined || proxy === undefined) throw new Error('no pass-through route')
+      await record(req, 101, route.upstream)
+      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+      if (socket.destroyed) return
+      proxy.upgrade(req, socket, head)
+      await closed
+      await record(req, 101, route.upstream)
+    },
+  }
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0

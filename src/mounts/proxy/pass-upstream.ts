@@ -1,0 +1,97 @@
+import { Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import type { Socket } from 'node:net'
+import { createProxyMiddleware } from 'http-proxy-middleware'
+import { endToEnd, listOf } from '../../adapters/upstream/fields.js'
+import type { Report } from './options.js'
+import { rawHeaders } from './read-request.js'
+import type { Release } from './release.js'
+
+/** http-proxy-middleware towards one upstream of pass-through routes; the gate writes the answer itself. */
+export type PassUpstream = {
+  /** Settles when the upstream's answer is over, whole or not; never rejects. */
+  pass(req: IncomingMessage, res: ServerResponse, release: Release): Promise<Passed>
+  upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void
+}
+export type Passed = { readonly status: number; readonly complete: boolean }
+
+/** The agent's credentials are for the gate, and a read stays a read. */
+const STRIPPED = [
+  'agent-intent',
+  'agent-mandate',
+  'authorization',
+  'gate-approval',
+  'proxy-authorization',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-url',
+  'x-rewrite-url',
+]
+const BAD_GATEWAY: Passed = { status: 502, complete: false }
+
+export function passUpstream(origin: string, report: Report): PassUpstream {
+  const waiting = new WeakMap<IncomingMessage, { release: Release; over: (seen: Passed) => void }>()
+  const secure = origin.startsWith('https:')
+  const proxy = createProxyMiddleware<IncomingMessage, ServerResponse>({
+    target: origin,
+    changeOrigin: true,
+    selfHandleResponse: true,
+    // Without one, every request opens a connection.
+    agent: secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true }),
+    proxyTimeout: 30_000,
+    ejectPlugins: true,
+    on: {
+      error(error, req, to) {
+        report({ level: 'warn', event: 'pass_through_failed', detail: error.message })
+        const under = waiting.get(req)
+        if (under === undefined) to.destroy()
+        else under.over(BAD_GATEWAY)
+      },
+      proxyReq(upstream) {
+        for (const name of STRIPPED) upstream.removeHeader(name)
+      },
+      proxyReqWs(upstream) {
+        for (const name of STRIPPED) upstream.removeHeader(name)
+      },
+      proxyRes(answer, req) {
+        const under = waiting.get(req)
+        if (under === undefined) answer.destroy()
+        else deliver(answer, req, under.release, under.over)
+      },
+    },
+  })
+  return {
+    pass: (req, res, release) =>
+      new Promise((resolve) => {
+        waiting.set(req, { release, over: resolve })
+        proxy(req, res, (error) => {
+          report({ level: 'warn', event: 'pass_through_failed', detail: String(error) })
+          resolve(BAD_GATEWAY)
+        }).catch(() => resolve(BAD_GATEWAY))
+      }),
+    upgrade: (req, socket, head) => proxy.upgrade(req, socket, head),
+  }
+}
+
+function deliver(
+  answer: IncomingMessage,
+  req: IncomingMessage,
+  { sink }: Release,
+  over: (seen: Passed) => void,
+): void {
+  const status = answer.statusCode ?? 502
+  const all = rawHeaders(answer)
+  const headers = endToEnd(all, listOf(all, 'connection'))
+  const bodyless = req.method === 'HEAD' || status === 204 || status === 304
+  const sized = headers.some(([name]) => name === 'content-length')
+  const wait = (busy: undefined | Promise<void>): void => {
+    if (busy === undefined) return
+    answer.pause()
+    void busy.then(() => answer.resume())
+  }
+  answer.on('error', () => {})
+  answer.on('data', (chunk: Buffer) => wait(sink.data(chunk)))
+  answer.on('close', () => over({ status, complete: answer.complete }))
+  wait(sink.head(status, headers, bodyless ? 'bodyless' : sized ? 'content_length' : 'chunked'))
+}

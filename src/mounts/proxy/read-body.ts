@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http'
+import type { HttpCall } from '../../core/call.js'
+
+export type Body = HttpCall['body']
+export type BodyLimits = {
+  readonly maxBytes: number
+  /** Octets per second a client must keep up on average, once the grace is over. */
+  readonly minBytesPerSecond: number
+  readonly graceMs: number
+}
+export type BodyReading = {
+  readonly body: Promise<Body>
+  /** The parser gave up in the middle of this body. */
+  fail(fault: string): void
+}
+
+const EMPTY: Body = { kind: 'read', bytes: new Uint8Array() }
+const done = (body: Body): BodyReading => ({ body: Promise.resolve(body), fail() {} })
+
+/** What the head alone says about the body; null when it has to be read. */
+export function bodyFromHead(req: IncomingMessage, { maxBytes }: BodyLimits): Body | null {
+  const { 'content-length': length, 'transfer-encoding': coding } = req.headers
+  if (coding !== undefined) return null
+  if (length === undefined || /^0+$/.test(length)) return EMPTY
+  return Number(length) > maxBytes ? { kind: 'too_large' } : null
+}
+
+/** Whole, capped, and not slower than the limit: one slow client may not hold a place for ever. */
+export function readBody(req: IncomingMessage, limits: BodyLimits): BodyReading {
+  const known = bodyFromHead(req, limits)
+  if (known !== null) return done(known)
+  let fail: BodyReading['fail'] = () => {}
+  const body = new Promise<Body>((resolve) => {
+    const pieces: Buffer[] = []
+    const started = performance.now()
+    let length = 0
+    const settle = (result: Body): void => {
+      clearInterval(timer)
+      req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
+      req.on('error', () => {})
+      req.pause()
+      resolve(result)
+    }
+    const onData = (piece: Buffer): void => {
+      length += piece.length
+      if (length > limits.maxBytes) settle({ kind: 'too_large' })
+      else pieces.push(piece)
+    }
+    const onEnd = (): void => {
+      const [only] = pieces
+      const bytes = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, length)
+      settle({ kind: 'read', bytes })
+    }
+    const onGone = (): void => settle({ kind: 'aborted' })
+    const onTick = (): void => {
+      const seconds = (performance.now() - started) / 1000
+      if (length < seconds * limits.minBytesPerSecond) settle({ kind: 'aborted' })
+    }
+    const timer = setInterval(onTick, limits.graceMs)
+    fail = (fault) => settle({ kind: 'malformed', fault })
+    req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
+  })
+  return { body, fail: (fault) => fail(fault) }
+}

@@ -1,0 +1,52 @@
+import type { Upstream } from '../../adapters/upstream/upstream.js'
+import type { HttpCall } from '../../core/call.js'
+import type { Observation } from '../../core/capsule/observation.js'
+import type { ToolRule } from '../../core/manifest/model.js'
+import type { Dispatch, Dispatched } from '../../ports.js'
+import { frozenRequest } from './forward.js'
+import type { Release } from './release.js'
+
+export type RelayOptions = {
+  readonly upstream: Upstream | undefined
+  /** Secret per tenant, for tools that say `digest_salt: tenant` (seed §13). */
+  readonly tenantSalt: Uint8Array
+  /** Aborts when a shutdown has waited long enough: what was sent is then concluded as cut. */
+  readonly signal: AbortSignal
+}
+
+/** The proxy's way to send a call: the judged bytes to the upstream, its answer through a release. */
+export function relay(
+  call: HttpCall,
+  openRelease: (rule: ToolRule) => Release,
+  { upstream, tenantSalt, signal }: RelayOptions,
+): { readonly dispatch: Dispatch; readonly release: () => Release | null } {
+  let release: Release | null = null
+  const dispatch: Dispatch = async ({ rule, stillAllowed }) => {
+    if (upstream === undefined) return notSent('upstream_unknown')
+    if (call.body.kind !== 'read') return notSent('body_not_read')
+    const opened = openRelease(rule)
+    release = opened
+    const observation = await upstream.send(
+      frozenRequest(call, call.body.bytes, rule),
+      {
+        success: rule.success,
+        deadlines: rule.deadlines,
+        connection: rule.connection,
+        close_delimited: rule.close_delimited,
+        digest_salt: rule.digest_salt === 'tenant' ? tenantSalt : null,
+        ...(rule.effect.external_ref === undefined
+          ? {}
+          : { external_ref: rule.effect.external_ref }),
+      },
+      opened.sink,
+      { stillAllowed, signal },
+    )
+    return { observation, held: observation.kind === 'complete' ? opened.held() : null }
+  }
+  return { dispatch, release: () => release }
+}
+
+const notSent = (cause: string): Dispatched => ({
+  observation: { kind: 'not_sent', cause, deadline: false } satisfies Observation,
+  held: null,
+})

@@ -1,0 +1,50 @@
+import type { Header } from '../../core/call.js'
+import type { ToolRule } from '../../core/manifest/model.js'
+
+/** What a client may see of an upstream's fields; hop-by-hop ones never got this far. */
+export function clientHeaders(
+  headers: readonly Header[],
+  target: string,
+  origin: string,
+  location: ToolRule['response_location'],
+): readonly Header[] {
+  const out: Header[] = []
+  const several = headers.filter(([name]) => name === 'location').length > 1
+  for (const header of headers) {
+    const [name, value] = header
+    // The gate's own words are the gate's: a tool cannot say them. It announces its own trailers.
+    if (name.startsWith('gate-') || name === 'trailer') continue
+    if (name !== 'location' || location === 'allow') out.push(header)
+    else if (!several) {
+      const rewritten = throughGate(value, target, origin)
+      if (rewritten !== null) out.push(['location', rewritten])
+    }
+  }
+  return out
+}
+
+/** A redirect that stays on the upstream leads back through the gate; any other would lead around it. */
+function throughGate(location: string, target: string, origin: string): string | null {
+  let url: URL
+  try {
+    url = new URL(location, `${origin}${target}`)
+  } catch {
+    return null
+  }
+  if (url.origin !== origin || url.username !== '' || url.password !== '') return null
+  // A path that itself starts with two slashes would read as another host.
+  return url.pathname.startsWith('//') ? null : `${url.pathname}${url.search}${url.hash}`
+}
+
+export const flat = (headers: readonly Header[]): string[] => headers.flat()
+
+export type Recorded = {
+  readonly actionId: string
+  readonly capsuleId: string
+  readonly verdict: string
+}
+export const gateHeaders = ({ actionId, capsuleId, verdict }: Recorded): readonly Header[] => [
+  ['gate-verdict', verdict],
+  ['gate-action', actionId],
+  ['gate-capsule', capsuleId],
+]

@@ -1,0 +1,201 @@
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { utf8 } from '../../core/text.js'
+import { unrecordedProblem } from '../../core/verdict/problem.js'
+import { refuseBytes } from './client-error.js'
+import { type Connections, trackConnections } from './connections.js'
+import { governExchange, type Incoming } from './exchange.js'
+import { createLimiter } from './limiter.js'
+import type { ProxyOptions } from './options.js'
+import { watchOverload } from './overload.js'
+import { answerReserved, isReserved } from './own-action.js'
+import { createPassThrough } from './pass-through.js'
+import { readHead } from './read-request.js'
+import { sendProblem } from './respond.js'
+
+/** The data plane: agents on one side, upstreams on the other. */
+export type Proxy = {
+  listen(port: number, host: string): Promise<AddressInfo>
+  /** New certificates for new connections; those open stay as they are. */
+  reloadTls(tls: TlsFiles): void
+  readonly stats: () => ProxyStats
+  /**
+   * Takes no more connections, waits for the calls under way, after `drainMs` cuts what is still
+   * waiting for an upstream (concluded as such), and resolves when every answer has its capsule.
+   */
+  close(drainMs: number): Promise<void>
+}
+export type TlsFiles = {
+  readonly cert: string
+  readonly key: string
+  /** Client certificates signed by it are an identity; others are turned away. */
+  readonly clientCa?: string
+}
+export type ProxyStats = {
+  readonly active: number
+  readonly malformed: number
+  readonly dropped: number
+  readonly shed: number
+}
+
+export function createProxy(options: ProxyOptions, tls?: TlsFiles): Proxy {
+  const { limits, report } = options
+  const { parts } = options.gate
+  const connections = trackConnections()
+  const overload = watchOverload(limits.maxLoopDelayMs)
+  const cutOff = new AbortController()
+  const limiter = createLimiter({
+    maxRefusals: limits.maxRefusals,
+    windowSeconds: limits.windowSeconds,
+    salt: utf8(parts.tenantSalt),
+    append: (entry) => parts.journal.append([entry]),
+    failed: (error) =>
+      report({ level: 'error', event: 'count_not_written', detail: String(error) }),
+  })
+  const passThrough = createPassThrough(options)
+  const count = { malformed: 0, dropped: 0, shed: 0 }
+  let closing = false
+
+  async function serve(incoming: Incoming): Promise<void> {
+    const { req, res } = incoming
+    if (closing) res.shouldKeepAlive = false
+    if (overload.shedding()) {
+      count.shed++
+      res.shouldKeepAlive = false
+      sendProblem(res, unrecordedProblem('overloaded'))
+      return
+    }
+    const { caller } = readHead(req)
+    if (
+      limiter.isOver(caller.source) &&
+      (await parts.identity.identify(caller)).kind === 'unknown'
+    ) {
+      count.dropped++
+      limiter.dropped(caller.source)
+      req.socket.destroy()
+      return
+    }
+    if (isReserved(req.url ?? '')) {
+      const told = await answerReserved(req, res, parts)
+      if (told === 'unauthenticated') limiter.refused(caller.source)
+      return
+    }
+    if (passThrough.takes(req)) return passThrough.serve(req, res)
+    const told = await governExchange(incoming, options, cutOff.signal)
+    if (told === 'refused' && (await parts.identity.identify(caller)).kind === 'unknown') {
+      limiter.refused(caller.source)
+    }
+  }
+
+  const take = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void =>
+    connections.take(req.socket, async (lane) => {
+      const reading: Incoming['reading'] = (now) => {
+        lane.reading = now
+      }
+      try {
+        await serve({ req, res, expectsContinue, reading })
+      } catch (error) {
+        report({ level: 'error', event: 'exchange_failed', detail: String(error) })
+        res.destroy()
+      }
+    })
+
+  const server = listener(tls, limits)
+  server.on('request', (req, res) => take(req, res, false))
+  server.on('checkContinue', (req, res) => take(req, res, true))
+  server.on('checkExpectation', (req, res) => take(req, res, false))
+  // CONNECT, and Upgrade where a WebSocket route makes us listen for it: a request like any other.
+  const bare = (req: IncomingMessage, socket: Duplex): void => {
+    const res = new ServerResponse(req)
+    res.shouldKeepAlive = false
+    res.assignSocket(socket as Socket)
+    res.once('finish', () => socket.end())
+    take(req, res, false)
+  }
+  server.on('connect', bare)
+  if (passThrough.upgrades) {
+    server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+      if (!passThrough.takes(req)) return bare(req, socket)
+      connections.take(socket, () => passThrough.upgrade(req, socket as Socket, head))
+    })
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    count.malformed++
+    const fault =
+      error.code?.startsWith('HPE_') === true
+        ? 'the body is not framed as announced'
+        : 'the body came too slowly'
+    connections.broken(socket, fault, () => refuseBytes(error, socket))
+  })
+
+  return {
+    listen: (port, host) => listen(server, port, host),
+    reloadTls(files) {
+      if ('setSecureContext' in server) server.setSecureContext(secureContext(files))
+    },
+    stats: () => ({ ...count, active: connections.active() }),
+    async close(drainMs) {
+      closing = true
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeIdleConnections()
+      await drain(connections, drainMs, cutOff)
+      server.closeAllConnections()
+      await closed
+      overload.close()
+      await limiter.close()
+    },
+  }
+}
+
+async function drain(
+  connections: Connections,
+  drainMs: number,
+  cutOff: AbortController,
+): Promise<void> {
+  const timer = setTimeout(() => cutOff.abort(), drainMs)
+  await connections.idle()
+  clearTimeout(timer)
+}
+
+function listener(tls: TlsFiles | undefined, limits: ProxyOptions['limits']): Server | TlsServer {
+  const http = {
+    insecureHTTPParser: false,
+    // Judged with the rest of the head, so that its absence has a capsule too.
+    requireHostHeader: false,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: 1_000,
+    noDelay: true,
+  }
+  const server =
+    tls === undefined ? createServer(http) : createTlsServer({ ...http, ...secureContext(tls) })
+  // Node silently drops fields above its count; the size of the head is the limit that refuses.
+  server.maxHeadersCount = 0
+  return server
+}
+
+/** Without a client certificate a bearer token may still identify; a wrong one ends the handshake. */
+const secureContext = ({ cert, key, clientCa }: TlsFiles) => ({
+  cert,
+  key,
+  minVersion: 'TLSv1.2' as const,
+  ALPNProtocols: ['http/1.1'],
+  ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
+})
+
+function listen(server: Server | TlsServer, port: number, host: string): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve(server.address() as AddressInfo)
+    })
+  })
+}
