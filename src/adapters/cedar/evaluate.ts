@@ -1,5 +1,5 @@
 import type { CedarHost, Seat } from './host.js'
-import { type PolicySet, type Slice, sliceOf } from './policy-set.js'
+import { type PolicySet, type Slice, sliceOf, textsOf } from './policy-set.js'
 import type { CedarRequest } from './request.js'
 import { schemaFor } from './schema.js'
 import type { Outcome } from './verdict.js'
@@ -24,10 +24,11 @@ export type Evaluator = {
 const SLICES = ['enforced', 'observedPermits', 'observedForbids'] as const
 type Prepared = {
   readonly schemaName: string
-  /** Null where the slice is empty: nothing in it can be satisfied. */
-  readonly setNames: Readonly<Record<Slice, string | null>>
+  /** Without the observed slices that are empty: nothing in them can be satisfied. */
+  readonly sets: ReadonlyMap<Slice, { readonly name: string; readonly effects: Effects }>
   readonly observed: readonly string[]
 }
+type Effects = ReadonlyMap<string, 'permit' | 'forbid'>
 
 /**
  * Preparses one schema and up to three sets per action. Names count actions instead of spelling them:
@@ -38,23 +39,21 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
   const generation = host.generation()
   const prepared = new Map<string, Prepared>()
   set.schema.actions.forEach((shape, index) => {
-    const name = `${seat}${index}`
-    expectParsed(wasm.preparseSchema(name, schemaFor([shape])))
-    const setNames: Record<Slice, string | null> = {
-      enforced: null,
-      observedPermits: null,
-      observedForbids: null,
-    }
-    const observed: string[] = []
+    const schemaName = `${seat}${index}`
+    expectParsed(wasm.preparseSchema(schemaName, schemaFor([shape])))
+    const sets = new Map<Slice, { name: string; effects: Effects }>()
     for (const slice of SLICES) {
       const policies = sliceOf(set, shape.action, slice)
       // The enforced set is prepared even when empty: Cedar itself says the default deny.
-      if (slice !== 'enforced' && Object.keys(policies).length === 0) continue
-      expectParsed(wasm.preparsePolicySet(`${name}.${slice}`, { staticPolicies: policies }))
-      setNames[slice] = `${name}.${slice}`
-      if (slice !== 'enforced') observed.push(...Object.keys(policies))
+      if (slice !== 'enforced' && policies.length === 0) continue
+      const name = `${schemaName}.${slice}`
+      expectParsed(wasm.preparsePolicySet(name, { staticPolicies: textsOf(policies) }))
+      sets.set(slice, { name, effects: new Map(policies.map(({ id, effect }) => [id, effect])) })
     }
-    prepared.set(shape.action, { schemaName: name, setNames, observed: observed.sort() })
+    const observed = [...sets].flatMap(([slice, { effects }]) =>
+      slice === 'enforced' ? [] : [...effects.keys()],
+    )
+    prepared.set(shape.action, { schemaName, sets, observed: observed.sort() })
   })
   return {
     generation,
@@ -63,9 +62,10 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
       const names = prepared.get(request.action.id)
       if (names === undefined) throw new EvaluationFault('engine_fault', 'an unprepared action')
       return (slice, granted) => {
-        const setName = names.setNames[slice]
-        if (setName === null) return { allow: false, policies: [] }
-        return outcomeOf(authorize(wasm, request, granted, names.schemaName, setName))
+        const found = names.sets.get(slice)
+        if (found === undefined) return { allow: false, policies: [] }
+        const answer = authorize(wasm, request, granted, names.schemaName, found.name)
+        return outcomeOf(answer, found.effects)
       }
     },
   }
@@ -94,7 +94,7 @@ function authorize(
 }
 
 /** A forbid that errors does not forbid, so one error anywhere voids the whole decision (DESIGN §8). */
-function outcomeOf(answer: Answer): Outcome {
+function outcomeOf(answer: Answer, effects: Effects): Outcome {
   if (answer.type !== 'success') {
     throw new EvaluationFault('request_invalid', messages(answer.errors))
   }
@@ -103,11 +103,14 @@ function outcomeOf(answer: Answer): Outcome {
     const errors = diagnostics.errors.map(({ policyId, error }) => `${policyId}: ${error.message}`)
     throw new EvaluationFault('policy_error', errors.join('; '))
   }
+  const allow = decision === 'allow'
   const policies = [...diagnostics.reason].sort()
-  if (decision !== 'deny' && (decision !== 'allow' || policies.length === 0)) {
-    throw new EvaluationFault('engine_fault', 'Cedar allowed without a policy that permits')
+  const effect = allow ? 'permit' : 'forbid'
+  const determined = policies.every((id) => effects.get(id) === effect)
+  if (!determined || (allow ? policies.length === 0 : decision !== 'deny')) {
+    throw new EvaluationFault('engine_fault', `"${decision}" that no policy of the set explains`)
   }
-  return { allow: decision === 'allow', policies }
+  return { allow, policies }
 }
 
 function expectParsed(answer: ReturnType<CedarWasm['preparseSchema']>): void {

@@ -32,7 +32,7 @@ export type PolicySet = {
 export function policySet(schema: PolicySchema, policies: readonly LoadedPolicy[]): PolicySet {
   const sorted = [...policies].sort((a, b) => (a.id < b.id ? -1 : 1))
   const document = canonicalOf({
-    policies: Object.fromEntries(sorted.map(({ id, text }) => [id, text])),
+    policies: textsOf(sorted),
     schema: schema.text,
   })
   const digest = createHash('sha256').update(document).digest('hex')
@@ -42,17 +42,17 @@ export function policySet(schema: PolicySchema, policies: readonly LoadedPolicy[
 export type Slice = 'enforced' | 'observedPermits' | 'observedForbids'
 
 /**
- * The policies one evaluation needs, as Cedar takes them. Observed ones stand apart by effect, so that
- * the determining policies of each evaluation are all the satisfied ones.
+ * The policies one evaluation needs. Observed ones stand apart by effect, so that the determining
+ * policies of each evaluation are all the satisfied ones.
  */
-export function sliceOf(set: PolicySet, action: string, slice: Slice): Record<string, string> {
+export function sliceOf(set: PolicySet, action: string, slice: Slice): LoadedPolicy[] {
   const inSlice = ({ mode, effect }: LoadedPolicy): boolean => {
     if (mode === 'enforce') return slice === 'enforced'
     return slice === (effect === 'permit' ? 'observedPermits' : 'observedForbids')
   }
-  return Object.fromEntries(
-    set.policies
-      .filter((policy) => inSlice(policy) && policy.actions.includes(action))
-      .map(({ id, text }) => [id, text]),
-  )
+  return set.policies.filter((policy) => inSlice(policy) && policy.actions.includes(action))
 }
+
+/** As Cedar takes them: keyed by our ids, which it would otherwise number. */
+export const textsOf = (policies: readonly LoadedPolicy[]): Record<string, string> =>
+  Object.fromEntries(policies.map(({ id, text }) => [id, text]))

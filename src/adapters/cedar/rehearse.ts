@@ -1,6 +1,6 @@
 import { type Finding, fault } from './findings.js'
 import type { Inspector } from './inspect.js'
-import { type PolicySet, sliceOf } from './policy-set.js'
+import { type PolicySet, textsOf } from './policy-set.js'
 import { cedarRequest } from './request.js'
 import { schemaFor } from './schema.js'
 import { crash } from './validation.js'
@@ -20,11 +20,9 @@ export async function rehearse(inspector: Inspector, set: PolicySet): Promise<re
       const help = 'declare fewer or shorter arguments'
       return [fault('action_args_differ', null, `${shape.action}: ${sample.detail}`, help)]
     }
-    const staticPolicies = {
-      ...sliceOf(set, shape.action, 'enforced'),
-      ...sliceOf(set, shape.action, 'observedPermits'),
-      ...sliceOf(set, shape.action, 'observedForbids'),
-    }
+    const staticPolicies = textsOf(
+      set.policies.filter(({ actions }) => actions.includes(shape.action)),
+    )
     const call: StatefulCall = {
       ...(sample.request as unknown as Omit<StatefulCall, 'preparsedPolicySetId'>),
       preparsedSchemaName: 'rehearsal',

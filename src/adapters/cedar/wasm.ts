@@ -36,8 +36,9 @@ export function instantiateCedar(): CedarWasm {
   return module.exports as CedarWasm
 }
 
-/** Stack exhaustion or a wasm trap: the instance is lost. Compared by name, as realms differ. */
+/** Stack exhaustion or a wasm trap: the instance is lost. By name: the class may be another realm's. */
 export const isInstanceLost = (error: unknown): boolean =>
-  error instanceof Object &&
+  typeof error === 'object' &&
+  error !== null &&
   'name' in error &&
   (error.name === 'RangeError' || error.name === 'RuntimeError')
