@@ -1,0 +1,162 @@
+import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { KEY_ID_BYTES } from './key-slot.js'
+
+/**
+ * One record in a segment. The head is in clear, so that what was put can be told from what never was
+ * when the key is gone: magic, head length, body length, SHA-256 of the action id, key id, the parts'
+ * digests, CRC-32. The body is sealed (AES-256-GCM, the head as additional data): nonce, ciphertext,
+ * tag, CRC-32. The checksums find torn and damaged bytes without any key.
+ */
+export type Head = {
+  readonly action: Buffer
+  readonly keyId: Buffer
+  readonly digests: readonly Buffer[]
+}
+const MAGIC = Buffer.from('CGE1')
+const FIXED = MAGIC.length + 4 + 4
+const DIGEST = 32
+const NONCE = 12
+const TAG = 16
+const CRC = 4
+
+/** Nonces are random and a key seals one day or one subject: far below the 2^32 that bound allows. */
+const nonces = Buffer.alloc(NONCE * 256)
+let nextNonce = nonces.length
+function freshNonce(): Buffer {
+  if (nextNonce === nonces.length) {
+    randomFillSync(nonces)
+    nextNonce = 0
+  }
+  nextNonce += NONCE
+  return nonces.subarray(nextNonce - NONCE, nextNonce)
+}
+
+export function sealFrame(head: Head, key: Buffer, plain: readonly Uint8Array[]): Buffer {
+  const headLength = DIGEST + KEY_ID_BYTES + DIGEST * head.digests.length
+  const bodyLength = NONCE + plain.reduce((sum, { length }) => sum + length, 0) + TAG
+  const frame = Buffer.allocUnsafe(FIXED + headLength + CRC + bodyLength + CRC)
+  let at = MAGIC.copy(frame)
+  at = frame.writeUInt32BE(headLength, at)
+  at = frame.writeUInt32BE(bodyLength, at)
+  for (const field of [head.action, head.keyId, ...head.digests]) at += field.copy(frame, at)
+  const associated = frame.subarray(0, at)
+  at = frame.writeUInt32BE(crc32(associated), at)
+  const bodyAt = at
+  const nonce = freshNonce()
+  at += nonce.copy(frame, at)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  cipher.setAAD(associated)
+  for (const piece of plain) at += cipher.update(piece).copy(frame, at)
+  cipher.final()
+  at += cipher.getAuthTag().copy(frame, at)
+  frame.writeUInt32BE(crc32(frame.subarray(bodyAt, at)), at)
+  return frame
+}
+
+export type Frame =
+  | {
+      readonly state: 'whole' | 'body_damaged'
+      readonly head: Head
+      readonly length: number
+      readonly associated: Buffer
+      readonly body: Buffer
+    }
+  /** The bytes end before the frame does. */
+  | { readonly state: 'short' }
+  | { readonly state: 'no_frame' }
+
+/** How many bytes the frame that begins like this has; null when nothing begins here. */
+export const FRAME_START = FIXED
+export function frameLength(start: Buffer): number | null {
+  if (start.length < FIXED || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null
+  return FIXED + start.readUInt32BE(4) + CRC + start.readUInt32BE(8) + CRC
+}
+
+export function readFrame(bytes: Buffer): Frame {
+  const short = bytes.length < FIXED
+  if (short)
+    return {
+      state: MAGIC.subarray(0, bytes.length).equals(bytes.subarray(0, 4)) ? 'short' : 'no_frame',
+    }
+  const length = frameLength(bytes)
+  if (length === null) return { state: 'no_frame' }
+  const headLength = bytes.readUInt32BE(4)
+  const bodyAt = FIXED + headLength + CRC
+  const listed = headLength - DIGEST - KEY_ID_BYTES
+  if (listed < 0 || listed % DIGEST !== 0) return { state: 'no_frame' }
+  if (bytes.length < bodyAt) return { state: 'short' }
+  const associated = bytes.subarray(0, FIXED + headLength)
+  if (crc32(associated) !== bytes.readUInt32BE(FIXED + headLength)) return { state: 'no_frame' }
+  if (bytes.length < length) return { state: 'short' }
+  const fields = associated.subarray(FIXED)
+  const body = bytes.subarray(bodyAt, length - CRC)
+  const isWhole = body.length >= NONCE + TAG && crc32(body) === bytes.readUInt32BE(length - CRC)
+  return {
+    state: isWhole ? 'whole' : 'body_damaged',
+    head: {
+      action: fields.subarray(0, DIGEST),
+      keyId: fields.subarray(DIGEST, DIGEST + KEY_ID_BYTES),
+      digests: Array.from({ length: listed / DIGEST }, (_, i) => {
+        const from = DIGEST + KEY_ID_BYTES + i * DIGEST
+        return fields.subarray(from, from + DIGEST)
+      }),
+    },
+    length,
+    associated,
+    body,
+  }
+}
+
+/** Null when the seal does not hold. */
+export function openBody(associated: Buffer, body: Buffer, key: Buffer): Buffer | null {
+  const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, NONCE))
+  decipher.setAAD(associated)
+  decipher.setAuthTag(body.subarray(body.length - TAG))
+  try {
+    const plain = decipher.update(body.subarray(NONCE, body.length - TAG))
+    decipher.final()
+    return plain
+  } catch {
+    return null
+  }
+}
+
+export type Scan = {
+  readonly records: readonly { readonly offset: number; readonly head: Head }[]
+  /** Where the last good record ends; what follows in the segment was never acknowledged. */
+  readonly end: number
+  readonly damage: readonly { readonly offset: number; readonly bytes: number }[]
+}
+
+/** Reads a whole segment. Damage before a later good record is damage; after the last it is a torn tail. */
+export function scanSegment(bytes: Buffer): Scan {
+  const records: { offset: number; head: Head }[] = []
+  const damage: { offset: number; bytes: number }[] = []
+  /** Heads that read well over bodies that do not: still records if something good follows them. */
+  let doubtful: { offset: number; head: Head }[] = []
+  let end = 0
+  let at = 0
+  while (at < bytes.length) {
+    const frame = readFrame(bytes.subarray(at))
+    if (frame.state === 'whole') {
+      if (at > end) damage.push({ offset: end, bytes: at - end })
+      records.push(...doubtful, { offset: at, head: frame.head })
+      doubtful = []
+      at += frame.length
+      end = at
+    } else if (frame.state === 'body_damaged') {
+      doubtful.push({ offset: at, head: frame.head })
+      // Not past the body: its length may be the very thing that is wrong.
+      at = nextMagic(bytes, at + 1)
+    } else {
+      at = nextMagic(bytes, at + 1)
+    }
+  }
+  return { records, end, damage }
+}
+
+function nextMagic(bytes: Buffer, from: number): number {
+  const found = bytes.indexOf(MAGIC, from)
+  return found === -1 ? bytes.length : found
+}

@@ -1,0 +1,28 @@
+import { createHmac } from 'node:crypto'
+import { EvidenceError } from './error.js'
+
+/** What the master key is used for; it encrypts nothing by itself. */
+export type MasterKey = {
+  /** Wraps data keys. */
+  readonly wrap: Buffer
+  /** Turns the name of a scope into what stands on disk instead of it. */
+  tag(scope: string): Buffer
+  /** Tells, without giving it away, which master key a store belongs to. */
+  readonly check: Buffer
+}
+
+const BYTES = 32
+
+export function deriveMasterKey(secret: Uint8Array): MasterKey {
+  if (secret.length !== BYTES) {
+    throw new EvidenceError('master_key', `the master key has ${secret.length} bytes, not ${BYTES}`)
+  }
+  const derive = (purpose: string): Buffer =>
+    createHmac('sha256', secret).update(`capsule-gate/evidence/${purpose}/v1`).digest()
+  const tagKey = derive('scope')
+  return {
+    wrap: derive('wrap'),
+    tag: (scope) => createHmac('sha256', tagKey).update(scope).digest(),
+    check: derive('check').subarray(0, 16),
+  }
+}

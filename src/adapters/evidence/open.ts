@@ -1,0 +1,154 @@
+import { existsSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { isHex64 } from '../../core/hex.js'
+import type { Evidence, EvidenceRecord } from '../../ports.js'
+import { TEMPORARY } from './durable-file.js'
+import { EvidenceError } from './error.js'
+import { type Head, sealFrame } from './frame.js'
+import { openKeyStore } from './key-store.js'
+import { lockFolder } from './lock.js'
+import { countUnder, findByAction, findByDigest, type Shelf } from './lookup.js'
+import { deriveMasterKey } from './master-key.js'
+import { publicFiles } from './public-files.js'
+import { encodeRecord, sha256 } from './record.js'
+import { openReserve } from './reserve.js'
+import type { Seams } from './seams.js'
+import { segmentFiles } from './segment-files.js'
+import { openWriter } from './writer.js'
+
+export type EvidenceOptions = {
+  readonly dir: string
+  /** 32 secret bytes, kept apart from `dir`: whoever has both reads everything. */
+  readonly masterKey: Uint8Array
+  readonly segmentBytes?: number
+  readonly reserveBytes?: number
+  readonly seams?: Seams
+}
+export type OpenedEvidence = Evidence & {
+  /** What was found damaged, torn or interrupted, and what was done about it, since the start. */
+  findings(): readonly string[]
+}
+
+const SEGMENT_BYTES = 16 * 1024 * 1024
+const RESERVE_BYTES = 1024 * 1024
+const DAY = /^\d{4}-\d{2}-\d{2}(?=T)/
+
+/** Evidence as DESIGN §5 has it: private, sealed, erasable by key, indexed by digest and by action. */
+export async function openEvidence(options: EvidenceOptions): Promise<OpenedEvidence> {
+  const { dir, seams = {} } = options
+  const folders = { segments: join(dir, 'segments'), public: join(dir, 'public') }
+  for (const folder of [dir, ...Object.values(folders)]) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  }
+  const unlock = await lockFolder(dir)
+  try {
+    return opened(options, seams, folders, unlock)
+  } catch (error) {
+    await unlock()
+    throw error
+  }
+}
+
+function opened(
+  options: EvidenceOptions,
+  seams: Seams,
+  folders: { readonly segments: string; readonly public: string },
+  unlock: () => Promise<void>,
+): OpenedEvidence {
+  const { dir, segmentBytes = SEGMENT_BYTES, reserveBytes = RESERVE_BYTES } = options
+  for (const folder of [dir, ...Object.values(folders)]) dropTemporaries(folder)
+  const findings = new Set<string>()
+  const files = segmentFiles(folders.segments, seams, (finding) => findings.add(finding))
+  const numbers = files.numbers()
+  const keyFile = join(dir, 'keys')
+  if (numbers.length > 0 && !existsSync(keyFile)) {
+    throw new EvidenceError(
+      'key_store',
+      `${keyFile} is missing, and records are sealed under its keys; restore it from a backup`,
+    )
+  }
+  for (let number = 1; number < (numbers.at(-1) ?? 0); number++) {
+    if (!numbers.includes(number)) findings.add(`${files.path(number)} is missing`)
+  }
+  const master = deriveMasterKey(options.masterKey)
+  const keys = openKeyStore(keyFile, master, seams)
+  for (const finding of keys.findings) findings.add(finding)
+  const reserve = openReserve(join(dir, 'reserve'), reserveBytes)
+  const writer = openWriter({ files, segmentBytes, keys, reserve, seams })
+  const published = publicFiles(folders.public)
+  const shelf: Shelf = { files, keys, segments: writer.segments }
+
+  function put(record: EvidenceRecord, urgent: boolean): Promise<void> {
+    writer.mayWrite(urgent)
+    const plain = encodeRecord(record)
+    const { id, key } = keys.forScope(scopeOf(record), writer.writeKey(urgent))
+    const head: Head = {
+      action: sha256(record.actionId),
+      keyId: id,
+      digests: record.parts.map(({ digest }) => Buffer.from(digest, 'hex')),
+    }
+    return writer.append(sealFrame(head, key, plain), head, urgent)
+  }
+
+  let closing: Promise<void> | null = null
+  async function close(): Promise<void> {
+    await writer.close()
+    keys.close()
+    await unlock()
+  }
+  /** A closed descriptor's number may be another file's by now. */
+  function mustBeOpen(): void {
+    if (closing !== null) throw new EvidenceError('closed', 'the evidence store is closed')
+  }
+
+  return {
+    put(record, { urgent = false } = {}) {
+      // No await before the write: the bytes are with the kernel when the promise is returned.
+      try {
+        return put(record, urgent)
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    },
+    async byAction(actionId) {
+      mustBeOpen()
+      return findByAction(shelf, actionId)
+    },
+    async byDigest(digest) {
+      mustBeOpen()
+      return isHex64(digest) ? findByDigest(shelf, digest) : { state: 'missing' }
+    },
+    putPublic: published.put,
+    getPublic: published.get,
+    async erase(scope) {
+      mustBeOpen()
+      const slot = keys.erase(
+        'subject' in scope ? subjectScope(scope.subject) : dayScope(scope.operator, scope.day),
+      )
+      if (slot === null) return 0
+      // Records on their way to the disk went dark too, and are counted.
+      await writer.drained()
+      return countUnder(shelf, slot)
+    },
+    health: writer.health,
+    findings: () => [...findings],
+    close: () => (closing ??= close()),
+  }
+}
+
+const subjectScope = (subject: string): string => JSON.stringify(['subject', subject])
+const dayScope = (operator: string, day: string): string => JSON.stringify(['day', operator, day])
+
+function scopeOf({ subject, operator, at }: EvidenceRecord): string {
+  if (subject !== null) return subjectScope(subject)
+  const day = DAY.exec(at)?.[0]
+  if (day === undefined) throw new TypeError(`"${at}" is not an RFC 3339 time`)
+  return dayScope(operator, day)
+}
+
+/** What a stop between two steps left behind; none of it was ever in force. */
+function dropTemporaries(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (name.endsWith(TEMPORARY)) unlinkSync(join(folder, name))
+  }
+}

@@ -1,0 +1,115 @@
+import {
+  closeSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { replaceFileSync, syncFolder } from './durable-file.js'
+import { scanSegment } from './frame.js'
+import { createMemoryIndex, type MemoryIndex, type Place } from './memory-index.js'
+import type { Seams } from './seams.js'
+import { countInSidecar, findInSidecar, isSidecarSound, writeSidecar } from './sidecar.js'
+
+/** The segment that is written to, or one whose index is not on disk yet. */
+export type Segment = {
+  readonly number: number
+  readonly fd: number
+  size: number
+  /** Up to here everything was synced. */
+  durable: number
+  readonly index: MemoryIndex
+}
+export type SegmentIndex = {
+  find(digest: Buffer): Promise<readonly Place[]>
+  count(keySlot: number): Promise<number>
+}
+
+export const inMemory = (index: MemoryIndex): SegmentIndex => ({
+  find: async (digest) => index.find(digest),
+  count: async (keySlot) => index.perKey.get(keySlot) ?? 0,
+})
+
+export type SegmentFiles = ReturnType<typeof segmentFiles>
+
+export function segmentFiles(folder: string, seams: Seams, report: (finding: string) => void) {
+  const path = (number: number): string => join(folder, `${String(number).padStart(10, '0')}.seg`)
+  const sidecar = (number: number): string => path(number).replace(/seg$/, 'idx')
+  /** Sidecars read whole and found good since the start. */
+  const sound = new Set<number>()
+
+  function indexed(bytes: Buffer, file: string) {
+    const index = createMemoryIndex()
+    const scan = scanSegment(bytes)
+    for (const { offset, head } of scan.records) index.add(offset, head)
+    for (const { offset, bytes: length } of scan.damage) {
+      report(`${file}: ${length} damaged bytes at ${offset}; the records after them are good`)
+    }
+    return { index, end: scan.end }
+  }
+
+  return {
+    path,
+    numbers: (): number[] =>
+      readdirSync(folder)
+        .flatMap((name) => /^(\d{10})\.seg$/.exec(name)?.[1] ?? [])
+        .map(Number)
+        .sort((a, b) => a - b),
+
+    create(number: number): Segment {
+      const fd = openSync(path(number), 'wx+', 0o600)
+      syncFolder(folder)
+      return { number, fd, size: 0, durable: 0, index: createMemoryIndex() }
+    },
+
+    /** The newest segment after a stop of any kind. A torn tail is cut off, and its bytes are kept aside. */
+    resume(number: number): Segment {
+      const file = path(number)
+      const bytes = readFileSync(file)
+      const { index, end } = indexed(bytes, file)
+      const fd = openSync(file, 'r+')
+      if (end < bytes.length) {
+        const aside = `${file}.torn-${end}`
+        replaceFileSync(aside, bytes.subarray(end))
+        ftruncateSync(fd, end)
+        report(`${file}: ${bytes.length - end} torn bytes at ${end} were cut and kept in ${aside}`)
+      }
+      // A kill leaves pages that no sync confirmed; from here on they are relied upon.
+      fsyncSync(fd)
+      return { number, fd, size: end, durable: end, index }
+    },
+
+    async close(segment: Segment): Promise<void> {
+      await writeSidecar(sidecar(segment.number), segment.size, segment.index, seams)
+      sound.add(segment.number)
+      closeSync(segment.fd)
+    },
+
+    /** The index of a closed segment, made again from the segment when it is missing or does not hold. */
+    async index(number: number): Promise<SegmentIndex> {
+      const file = path(number)
+      const side = sidecar(number)
+      if (!sound.has(number)) {
+        if (!isSidecarSound(side, statSync(file).size)) {
+          report(`${side}: missing or not that of its segment; made again`)
+          const bytes = readFileSync(file)
+          const { index } = indexed(bytes, file)
+          try {
+            await writeSidecar(side, bytes.length, index, seams)
+          } catch {
+            // No room to write it: the segment itself still answers, only slower.
+            return inMemory(index)
+          }
+        }
+        sound.add(number)
+      }
+      return {
+        find: (digest) => findInSidecar(side, digest),
+        count: (keySlot) => countInSidecar(side, keySlot),
+      }
+    },
+  }
+}

@@ -1,0 +1,226 @@
+import { closeSync, fdatasync, ftruncateSync, writeSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { EvidenceError, isFull } from './error.js'
+import type { Head } from './frame.js'
+import type { KeyStore } from './key-store.js'
+import type { Reserve } from './reserve.js'
+import type { Seams } from './seams.js'
+import type { Segment, SegmentFiles } from './segment-files.js'
+
+type Waiting = {
+  readonly segment: Segment
+  readonly offset: number
+  readonly end: number
+  readonly head: Head
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+export type WriterOptions = {
+  readonly files: SegmentFiles
+  readonly segmentBytes: number
+  readonly keys: KeyStore
+  readonly reserve: Reserve
+  readonly seams: Seams
+}
+export type Writer = ReturnType<typeof openWriter>
+
+const RECOVER_MS = 1000
+const syncData = promisify(fdatasync)
+
+/**
+ * Appends: the bytes are in the kernel when `append` returns, and its promise resolves when a
+ * group's fdatasync has made them durable. What fails is cut off again, so no later reader finds it.
+ */
+export function openWriter({ files, segmentBytes, keys, reserve, seams }: WriterOptions) {
+  const numbers = files.numbers()
+  const newest = numbers.pop()
+  const closed: number[] = numbers
+  let current = newest === undefined ? files.create(1) : files.resume(newest)
+  /** Full, its index not yet on disk; the next one is not begun to be closed before it is. */
+  let closing: Segment | null = null
+  let closingRun: Promise<void> | null = null
+  let waiting: Waiting[] = []
+  let running: Promise<void> | null = null
+  let poison: string | null = null
+  /** The last write or sync failed and none has succeeded since. */
+  let failing: string | null = null
+  let isClosed = false
+
+  // A gate that is told "not healthy" sends nothing more, so the reserve comes back by itself.
+  const retry = setInterval(recover, RECOVER_MS).unref()
+
+  /** Rewriting the reserve proves that the disk takes and keeps bytes. */
+  function recover(): void {
+    if (failing === null && reserve.isWhole()) return
+    try {
+      if (failing !== null) reserve.giveUp()
+      if (reserve.rebuild()) failing = null
+    } catch {
+      // Still broken; health says so already.
+    }
+  }
+
+  /** All of it at that place or nothing, out of the reserve if need be and allowed. */
+  function write(fd: number, bytes: Buffer, at: number, urgent: boolean): void {
+    for (;;) {
+      try {
+        for (let done = 0; done < bytes.length; ) {
+          done += writeSync(fd, bytes, done, bytes.length - done, at + done)
+        }
+        return
+      } catch (error) {
+        cutBack(fd, at)
+        if (!isFull(error)) {
+          failing = `evidence cannot be written: ${String(error)}`
+          throw new EvidenceError('write_failed', failing, error)
+        }
+        if (urgent && reserve.giveUp()) continue
+        throw new EvidenceError('disk_full', 'no space for evidence', error)
+      }
+    }
+  }
+
+  function cutBack(fd: number, to: number): void {
+    try {
+      ftruncateSync(fd, to)
+    } catch (error) {
+      poison = `a failed write could not be undone (${String(error)}); restart the gate`
+    }
+  }
+
+  function mayWrite(urgent: boolean): void {
+    if (isClosed) throw new EvidenceError('closed', 'the evidence store is closed')
+    if (poison !== null) throw new EvidenceError('poisoned', poison)
+    if (urgent) return
+    if (!reserve.isWhole()) recover()
+    if (!reserve.isWhole()) {
+      throw new EvidenceError('disk_full', 'no space for evidence beyond what conclusions need')
+    }
+  }
+
+  function roll(): void {
+    if (current.size < segmentBytes) return
+    if (closing === null) {
+      try {
+        const next = files.create(current.number + 1)
+        closing = current
+        current = next
+      } catch {
+        // No room for a new file: the old one takes this record too, or says why not.
+      }
+    }
+    closeFull()
+  }
+
+  /** Moves the full segment's index to disk once all of it is durable; tried again at the next append. */
+  function closeFull(): void {
+    const segment = closing
+    if (segment === null || closingRun !== null || segment.durable < segment.size) return
+    closingRun = files
+      .close(segment)
+      .then(
+        () => {
+          closed.push(segment.number)
+          closing = null
+        },
+        () => {},
+      )
+      .finally(() => {
+        closingRun = null
+      })
+  }
+
+  async function syncAll(): Promise<void> {
+    // Everybody who writes in this turn of the loop shares the sync.
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      try {
+        seams.before_evidence_sync?.()
+        if (keys.isDirty()) await syncKeys()
+        for (const segment of new Set(batch.map((one) => one.segment))) await syncData(segment.fd)
+        seams.after_evidence_sync?.()
+        failing = null
+      } catch (error) {
+        fail([...batch, ...waiting], error)
+        continue
+      }
+      for (const { segment, offset, end, head, resolve } of batch) {
+        segment.index.add(offset, head)
+        segment.durable = end
+        resolve()
+      }
+      closeFull()
+    }
+    running = null
+  }
+
+  async function syncKeys(): Promise<void> {
+    try {
+      await keys.sync()
+    } catch (error) {
+      // The kernel may now call those pages clean: a later sync would prove nothing.
+      poison = `data keys could not be made durable (${String(error)}); restart the gate`
+      throw error
+    }
+  }
+
+  /** Nothing since the last good sync counts: cut it all off, and tell everybody who waits. */
+  function fail(all: readonly Waiting[], cause: unknown): void {
+    waiting = []
+    failing = `evidence could not be made durable: ${String(cause)}`
+    for (const segment of new Set(all.map((one) => one.segment))) {
+      cutBack(segment.fd, segment.durable)
+      segment.size = segment.durable
+    }
+    const error = new EvidenceError('write_failed', failing, cause)
+    for (const one of all) one.reject(error)
+  }
+
+  return {
+    /** Checked before the record is sealed: a key is not made for what may not be written. */
+    mayWrite,
+    writeKey: (urgent: boolean) => (fd: number, bytes: Buffer, at: number) =>
+      write(fd, bytes, at, urgent),
+    append(frame: Buffer, head: Head, urgent: boolean): Promise<void> {
+      roll()
+      const segment = current
+      const offset = segment.size
+      seams.before_evidence_write?.()
+      write(segment.fd, frame, offset, urgent)
+      seams.after_evidence_write?.()
+      segment.size += frame.length
+      return new Promise((resolve, reject) => {
+        waiting.push({ segment, offset, end: segment.size, head, resolve, reject })
+        running ??= syncAll()
+      })
+    },
+    /** Newest first, each with where its index is now. */
+    segments(): readonly { readonly number: number; readonly open: Segment | null }[] {
+      const open = closing === null ? [current] : [current, closing]
+      return [
+        ...open.map((segment) => ({ number: segment.number, open: segment })),
+        ...closed.toReversed().map((number) => ({ number, open: null })),
+      ]
+    },
+    drained: async (): Promise<void> => {
+      await running
+    },
+    health(): { ok: boolean; reason: string | null } {
+      const reason =
+        poison ??
+        failing ??
+        (reserve.isWhole() ? null : 'no space for evidence: the reserve is in use')
+      return { ok: reason === null, reason }
+    },
+    async close(): Promise<void> {
+      isClosed = true
+      clearInterval(retry)
+      await running
+      await closingRun
+      closeSync(current.fd)
+      if (closing !== null) closeSync(closing.fd)
+    },
+  }
+}
