@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import { type OpenedEvidence, openEvidence } from '../adapters/evidence/open.js'
+import type { Seams as EvidenceSeams } from '../adapters/evidence/seams.js'
 import type {
   JournalReport,
   Seams as JournalSeams,
@@ -39,6 +40,7 @@ export type DataOptions = {
   readonly clock: Clock
   readonly report: (event: JournalReport) => void
   readonly journalSeams?: JournalSeams
+  readonly evidenceSeams?: EvidenceSeams
 }
 
 /** So many lines after the last snapshot a new one is written; boot folds at most about as many. */
@@ -54,7 +56,11 @@ export async function openData(options: DataOptions): Promise<Data> {
   const tenantSalt = hex(ownSecret(join(folder('keys'), 'tenant.salt'), 32))
   const masterKey = ownSecret(join(folder('keys'), 'evidence.key'), 32)
 
-  const evidence = await openEvidence({ dir: folder('evidence'), masterKey })
+  const evidence = await openEvidence({
+    dir: folder('evidence'),
+    masterKey,
+    ...(options.evidenceSeams === undefined ? {} : { seams: options.evidenceSeams }),
+  })
   const inner = await openJournal({
     dir: folder('journal'),
     origin: originOf(tenantSalt),

@@ -23,12 +23,14 @@ export async function conclude(ending: Ending, parts: Parts): Promise<Concluded>
   const reason = reasonPart(ending, parts)
   const capsule = buildCapsule(capsuleInput(ending, reason?.digest), parts.crypto)
   const settlement = settlementOf(ending, capsule, after)
+  // Conclusions of what was sent may use the space set aside for them.
+  const urgent = ending.kind === 'dispatched'
   await parts.seam('before_capsule')
   const record = [...after, ...(reason === null ? [] : [reason])]
   const [, [line]] = await Promise.all([
-    record.length === 0 ? undefined : parts.evidence.put(evidenceRecord(known, record)),
+    record.length === 0 ? undefined : parts.evidence.put(evidenceRecord(known, record), { urgent }),
     parts.journal.append([capsuleEntry(capsule, settlement, parts)], {
-      urgent: ending.kind === 'dispatched',
+      urgent,
     }),
   ])
   await parts.seam('after_capsule')

@@ -1,0 +1,85 @@
+import { createCedarEngine } from '../adapters/cedar/engine.js'
+import type { Finding } from '../adapters/cedar/findings.js'
+import { loadPolicies } from '../adapters/cedar/load.js'
+import { warmUp } from '../adapters/cedar/warm-up.js'
+import { nodeCrypto } from '../adapters/crypto-node.js'
+import type { Mode } from '../core/capsule/model.js'
+import { canonicalOf, normalize } from '../core/json/build.js'
+import type { Plain } from '../core/json/value.js'
+import { manifestDigest } from '../core/manifest/expand.js'
+import { compileRouter, type LoadedManifest } from '../core/manifest/match.js'
+import { utf8 } from '../core/text.js'
+import { CANARY_MANIFEST } from '../gate/canary.js'
+import type { Judges } from '../gate/gate.js'
+import type { Evidence, PolicyEngine } from '../ports.js'
+
+/** What judges calls, from manifests and a folder of policies; or why not, with the old ones untouched. */
+export type JudgesSource = {
+  readonly operator: string
+  readonly mode: Mode
+  readonly manifests: readonly LoadedManifest[]
+  readonly policyFolder: string
+}
+export type LoadedJudges =
+  | {
+      readonly ok: true
+      readonly judges: Judges
+      readonly warnings: readonly Finding[]
+      /** Bytes by digest, for the public store: with them anyone re-derives a verdict. */
+      readonly documents: readonly { readonly digest: string; readonly bytes: Uint8Array }[]
+    }
+  | { readonly ok: false; readonly problems: readonly string[] }
+
+const CANARY_LOADED: LoadedManifest = {
+  manifest: CANARY_MANIFEST,
+  digest: manifestDigest(CANARY_MANIFEST, nodeCrypto),
+}
+
+export async function loadJudges(
+  source: JudgesSource,
+  replaces?: PolicyEngine,
+): Promise<LoadedJudges> {
+  const manifests = [...source.manifests, CANARY_LOADED]
+  const compiled = compileRouter(manifests)
+  if (!compiled.ok) {
+    const problems = compiled.problems.map(({ message, way_out }) => `${message}; ${way_out}`)
+    return { ok: false, problems }
+  }
+  const rules = manifests.flatMap(({ manifest }) => manifest.rules)
+  const loaded = await loadPolicies(source.policyFolder, rules)
+  if (!loaded.ok) return { ok: false, problems: loaded.findings.map(sayFinding) }
+  const { set } = loaded
+  const policy = createCedarEngine({ set, rules, ...(replaces === undefined ? {} : { replaces }) })
+  const cold = warmUp(policy)
+  if (cold.length > 0) return { ok: false, problems: cold }
+  return {
+    ok: true,
+    judges: {
+      operator: source.operator,
+      mode: source.mode,
+      manifests,
+      router: compiled.router,
+      policy,
+    },
+    warnings: loaded.warnings,
+    documents: [
+      { digest: set.digest, bytes: utf8(set.document) },
+      ...manifests.map(({ manifest, digest }) => ({
+        digest,
+        bytes: utf8(canonicalOf(normalize(manifest as unknown as Plain))),
+      })),
+    ],
+  }
+}
+
+export async function publish(
+  documents: Extract<LoadedJudges, { ok: true }>['documents'],
+  evidence: Evidence,
+): Promise<void> {
+  for (const { digest, bytes } of documents) await evidence.putPublic(digest, bytes)
+}
+
+export function sayFinding(finding: Finding): string {
+  const place = finding.file === null ? '' : `${finding.file}:${finding.line ?? 1}: `
+  return `${place}${finding.code}: ${finding.message}; ${finding.help}`
+}

@@ -1,0 +1,101 @@
+import { nodeCrypto } from '../adapters/crypto-node.js'
+import { createIdentity, type IdentityOptions } from '../adapters/identity/identity.js'
+import type { Mode } from '../core/capsule/model.js'
+import { GateError } from '../core/error.js'
+import { type Gate, startGate } from '../gate/gate.js'
+import type { GateReport, Parts } from '../gate/stage.js'
+import type { Clock, Identity } from '../ports.js'
+import { systemClock, systemIds } from './clock.js'
+import { type Data, type DataOptions, openData } from './data.js'
+import { type JudgesSource, loadJudges, publish } from './judges.js'
+
+export type GateOptions = JudgesSource &
+  Pick<DataOptions, 'dir' | 'headFile' | 'journalSeams' | 'evidenceSeams'> & {
+    readonly segmentBytes?: number
+    readonly idempotencyTtlSeconds?: number
+    readonly identity: IdentityOptions
+    readonly report: (event: GateReport) => void
+    readonly clock?: Clock
+    readonly seam?: Parts['seam']
+  }
+
+/** A gate with its data folder open. `close` leaves nothing behind that a restart would have to mend. */
+export type RunningGate = Gate & {
+  readonly data: Data
+  readonly identity: Identity
+  /** New manifests, policies or mode. A set that does not load keeps the old one and says why. */
+  reload(source: JudgesSource): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+const SEGMENT_BYTES = 64 * 1024 * 1024
+const DAY_SECONDS = 24 * 60 * 60
+
+/** Wiring by hand: adapters into ports, judges from disk, then recovery and the canary (DESIGN §4). */
+export async function openGate(options: GateOptions): Promise<RunningGate> {
+  const { report, clock = systemClock } = options
+  const loaded = await loadJudges(options)
+  if (!loaded.ok) throw new GateError('config_invalid', loaded.problems.join('\n'))
+  const data = await openData({
+    ...options,
+    clock,
+    segmentBytes: options.segmentBytes ?? SEGMENT_BYTES,
+    idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? DAY_SECONDS,
+    report: ({ kind, ...rest }) =>
+      report({ level: 'warn', event: `journal_${kind}`, detail: JSON.stringify(rest) }),
+  })
+  try {
+    await publish(loaded.documents, data.evidence)
+    const identity = createIdentity(options.identity)
+    const gate = await startGate({
+      parts: {
+        journal: data.journal,
+        evidence: data.evidence,
+        state: data.state,
+        signer: data.signer,
+        crypto: nodeCrypto,
+        clock,
+        ids: systemIds(clock),
+        identity,
+        tenantSalt: data.tenantSalt,
+        report,
+        seam: options.seam ?? (() => undefined),
+      },
+      judges: loaded.judges,
+      halts: data.state.halts(),
+      orphans: data.state.orphans(),
+      keys: data.keys(),
+      recorded: recordedJudges(data),
+    })
+    return {
+      ...gate,
+      data,
+      identity,
+      async reload(source) {
+        const next = await loadJudges(source, gate.world().policy)
+        if (!next.ok) {
+          report({ level: 'error', event: 'reload_refused', detail: next.problems.join('\n') })
+          return next.problems
+        }
+        await publish(next.documents, data.evidence)
+        await gate.change(next.judges)
+        return []
+      },
+      async close() {
+        await data.journal.writeSnapshot(data.state.dump()).catch(() => undefined)
+        await data.close()
+      },
+    }
+  } catch (error) {
+    await data.close()
+    throw error
+  }
+}
+
+/** What the journal last said of the judges, in the form `describe` compares. */
+function recordedJudges({ state }: Data) {
+  const config = state.config()
+  if (config === null) return null
+  const { policy_digest, manifest_digests, mode } = config
+  return { policy_digest, manifest_digests, mode: mode as Mode }
+}
