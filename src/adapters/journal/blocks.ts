@@ -11,8 +11,13 @@ export type Block = {
   readonly offset: number
 }
 
-const CHUNK = 1024 * 1024
+/** Room in front of each chunk for the line that began in the one before. */
+const HEADROOM = 64 * 1024
 const LF = 10
+
+/** What boot reads at once; behind a running gate, a chunk that holds the loop for a millisecond or two. */
+export const BOOT_CHUNK = 1024 * 1024
+export const BACKGROUND_CHUNK = 128 * 1024
 
 /**
  * Reads [from, to) as blocks of whole lines, the next chunk on its way while the caller works on this
@@ -23,41 +28,36 @@ export async function* blocks(
   file: string,
   from: number,
   to: number,
+  chunk: number,
 ): AsyncGenerator<Block, Buffer> {
-  const size = Math.min(CHUNK, Math.max(1, to - from))
-  const buffers = [Buffer.allocUnsafe(size), Buffer.allocUnsafe(size)]
+  const size = Math.min(chunk, to - from)
+  const buffers = [0, 1].map(() => Buffer.allocUnsafe(HEADROOM + size))
   let at = from
   let turn = 0
   let rest: Buffer = Buffer.alloc(0)
-  const readNext = (): Promise<Buffer> => {
-    const buffer = buffers[turn % 2] as Buffer
-    turn++
+  const read = (): Promise<Chunk> => {
+    const buffer = buffers[turn++ % 2] as Buffer
     return fill(handle, buffer, at, Math.min(size, to - at))
   }
-  let pending = at < to ? readNext() : null
+  let pending = at < to ? read() : null
   try {
     while (pending !== null) {
-      const chunk: Buffer = await pending
-      at += chunk.length
-      if (chunk.length === 0) break
-      const last = chunk.lastIndexOf(LF)
-      // The carried line and the spare byte need room in front, so whole lines go to a buffer of their own.
-      const block = Buffer.allocUnsafe(1 + rest.length + last + 1)
-      if (last >= 0) {
-        rest.copy(block, 1)
-        chunk.copy(block, 1 + rest.length, 0, last + 1)
-      }
-      const offset = at - chunk.length - rest.length
-      const tail = chunk.subarray(last + 1)
-      rest = last < 0 ? Buffer.concat([rest, tail]) : Buffer.from(tail)
+      const { buffer, length } = await pending
+      pending = null
+      if (length === 0) break
+      const offset = at - rest.length
+      at += length
+      const block = join(rest, buffer, length)
+      const end = block.buffer.lastIndexOf(LF, block.end - 1) + 1
+      const whole = end > block.start
+      // Copied out before the buffer it stands in is read into again.
+      rest = Buffer.from(block.buffer.subarray(whole ? end : block.start, block.end))
       if (rest.length > MAX_LINE_BYTES) {
-        throw new JournalError('damaged', 'a line has no end', {
-          file,
-          found: `${rest.length} bytes`,
-        })
+        const found = `${rest.length} bytes without a line end`
+        throw new JournalError('damaged', 'a line has no end', { file, found })
       }
-      pending = at < to ? readNext() : null
-      if (last >= 0) yield { buffer: block, start: 1, end: block.length, offset }
+      if (at < to) pending = read()
+      if (whole) yield { buffer: block.buffer, start: block.start, end, offset }
     }
   } finally {
     // A caller that stops early closes the handle next: the read under way must have let go of it.
@@ -66,12 +66,32 @@ export async function* blocks(
   return rest
 }
 
-async function fill(handle: FileHandle, into: Buffer, at: number, length: number): Promise<Buffer> {
-  let read = 0
-  while (read < length) {
-    const { bytesRead } = await handle.read(into, read, length - read, at + read)
-    if (bytesRead === 0) break
-    read += bytesRead
+type Chunk = { readonly buffer: Buffer; readonly length: number }
+
+/** The carried bytes directly before the chunk: in its headroom, or in a larger buffer for a long line. */
+function join(rest: Buffer, buffer: Buffer, length: number): Omit<Block, 'offset'> {
+  if (rest.length < HEADROOM) {
+    const start = HEADROOM - rest.length
+    rest.copy(buffer, start)
+    return { buffer, start, end: HEADROOM + length }
   }
-  return into.subarray(0, read)
+  const chunk = buffer.subarray(HEADROOM, HEADROOM + length)
+  const joined = Buffer.concat([Buffer.alloc(1), rest, chunk])
+  return { buffer: joined, start: 1, end: joined.length }
+}
+
+async function fill(
+  handle: FileHandle,
+  buffer: Buffer,
+  at: number,
+  wanted: number,
+): Promise<Chunk> {
+  let length = 0
+  while (length < wanted) {
+    const into = HEADROOM + length
+    const { bytesRead } = await handle.read(buffer, into, wanted - length, at + length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return { buffer, length }
 }

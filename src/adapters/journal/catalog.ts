@@ -1,4 +1,4 @@
-import type { IdTable } from './ids.js'
+import type { Contents } from './contents.js'
 
 /** The segments a reader may meet, oldest first; the last one is being written. */
 export type Segment = {
@@ -6,7 +6,7 @@ export type Segment = {
   /** Sequence number of its first line (of the line to come, while it is empty). */
   readonly first: number
   readonly archived: boolean
-  /** Where ids stand, until the index file says it. */
-  ids: IdTable | null
+  /** Until the index file says where ids stand. */
+  contents: Contents | null
 }
 export type Catalog = Segment[]

@@ -19,7 +19,8 @@ export type Chain = {
 }
 
 const TYPE_START = '","type":"'
-const QUOTE = 34
+/** The longest type and its closing quote. */
+const TYPE_ROOM = 65
 const CLOSING_BRACE = 125
 
 /**
@@ -30,35 +31,34 @@ export function openChain(file: string, origin: string, from: Cursor): Chain {
   let { seq, prev, at } = from
   let lines = 0
   let sealed = false
+  const place = () => ({ file, line: lines + 1 })
   return {
     cursor: () => ({ seq, prev, at }),
     lines: () => lines,
     step(buffer, start, stop) {
-      const place = { file, line: lines + 1 }
-      if (sealed) throw new JournalError('forked', 'a line stands after the seal', place)
+      if (sealed) throw new JournalError('forked', 'a line stands after the seal', place())
       const expected = envelopeStart(origin, seq + 1, prev)
-      const atStart = start + expected.length
-      const atEnd = atStart + AT_LENGTH
+      const atEnd = expected.length + AT_LENGTH
       const typeStart = atEnd + TYPE_START.length
-      const found = buffer.toString('latin1', start, Math.min(atStart, stop))
-      if (found !== expected) throw envelopeFault(place, expected, found)
-      const typeEnd = buffer.indexOf(QUOTE, typeStart)
+      // One string for the whole envelope: each crossing into the buffer costs as much as comparing it.
+      const text = buffer.toString('latin1', start, Math.min(start + typeStart + TYPE_ROOM, stop))
+      if (!text.startsWith(expected)) {
+        throw envelopeFault(place(), expected, text.slice(0, expected.length))
+      }
+      const typeEnd = text.indexOf('"', typeStart)
       const whole =
-        buffer.toString('latin1', atEnd, typeStart) === TYPE_START &&
-        typeEnd > 0 &&
-        typeEnd < stop &&
-        buffer[stop - 1] === CLOSING_BRACE
-      if (!whole) throw new JournalError('damaged', 'the line is broken', place)
-      const time = buffer.toString('latin1', atStart, atEnd)
+        text.startsWith(TYPE_START, atEnd) && typeEnd > 0 && buffer[stop - 1] === CLOSING_BRACE
+      if (!whole) throw new JournalError('damaged', 'the line is broken', place())
+      const time = text.slice(expected.length, atEnd)
       if (time !== at && (!isAt(time) || time < at)) {
         const expectedTime = `at ${at} or later`
         throw new JournalError('damaged', 'time goes back', {
-          ...place,
+          ...place(),
           expected: expectedTime,
           found: time,
         })
       }
-      const type = buffer.toString('latin1', typeStart, typeEnd)
+      const type = text.slice(typeStart, typeEnd)
       const hash = leafHashAt(buffer, start, stop)
       sealed = type === SEAL_TYPE
       seq++

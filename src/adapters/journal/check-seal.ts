@@ -10,8 +10,17 @@ import { indexPath, segmentPath } from './segments.js'
 
 type Trust = Pick<JournalOptions, 'origin' | 'keys'>
 
-/** A closed segment: whole lines only, and a signed seal that says what they add up to. */
-export function checkSeal(file: string, number: number, scanned: Scanned, trust: Trust): void {
+/**
+ * A closed segment: whole lines only, and a signed seal that says what they add up to. The chain and
+ * the seal's head already fix every line; the root, which costs as much again, may be left for later.
+ */
+export function checkSeal(
+  file: string,
+  number: number,
+  scanned: Scanned,
+  root: string | 'later',
+  trust: Trust,
+): void {
   const place = { file, line: Math.max(1, scanned.lines) }
   if (scanned.torn.length > 0) {
     const found = `${scanned.torn.length} bytes without a line end`
@@ -26,9 +35,10 @@ export function checkSeal(file: string, number: number, scanned: Scanned, trust:
   }
   const check = readSeal(parseSeal(scanned.last), trust.origin, trust.keys, nodeCrypto)
   if (!check.ok) throw new JournalError('damaged', check.why, place)
-  const { tree, head, lines } = scanned
-  const counted = { segment: number, size: lines - 1, root: tree.root(), head }
-  const fault = sealFault(check.seal, counted)
+  const { head, lines } = scanned
+  const { seal } = check
+  const counted = { segment: number, size: lines - 1, head }
+  const fault = sealFault(seal, { ...counted, root: root === 'later' ? seal.root : root })
   if (fault !== null) throw new JournalError('damaged', fault, place)
 }
 

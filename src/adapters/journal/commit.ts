@@ -11,16 +11,14 @@ import {
 import { promisify } from 'node:util'
 import { signEvent } from '../../core/journal/event.js'
 import { formatLine } from '../../core/journal/line.js'
-import type { MerkleTree } from '../../core/journal/merkle.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
 import type { Appended, JournalEntry } from '../../ports.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { type Composed, createComposer } from './compose.js'
+import { type Contents, newContents } from './contents.js'
 import type { Epoch } from './epoch.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
-import { newTree } from './hash.js'
-import { type IdTable, newIdTable } from './ids.js'
 import { writeIndex } from './index-file.js'
 import {
   type Files,
@@ -38,8 +36,7 @@ export type Tail = {
   readonly offset: number
   readonly cursor: Cursor
   readonly lines: number
-  readonly tree: MerkleTree
-  readonly ids: IdTable
+  readonly contents: Contents
   /** The last line's text when that is a seal: the next line needs a new file. */
   readonly seal: string | null
 }
@@ -150,8 +147,7 @@ export function createCommitter(
 
   const settle = ({ lines, length }: Composed): void => {
     for (const { hash, ids, offset } of lines) {
-      tail.tree.push(hash)
-      for (const id of ids) tail.ids.add(id, tail.offset + offset)
+      tail.contents.add({ hash, ids, offset: tail.offset + offset })
     }
     const last = lines.at(-1)
     if (last === undefined) return
@@ -161,8 +157,9 @@ export function createCommitter(
 
   const seal = async (): Promise<void> => {
     if (seams.before_seal) await seams.before_seal()
-    const { number, lines, tree, cursor } = tail
-    const members = { segment: number, size: lines, root: tree.root(), head: cursor.prev }
+    const { number, lines, contents, cursor } = tail
+    const root = await contents.root()
+    const members = { segment: number, size: lines, root, head: cursor.prev }
     const sign = (message: Uint8Array): Uint8Array => signer.sign('event', message)
     const entry = signEvent({ origin, type: SEAL_TYPE, members, kid: signer.kid('event'), sign })
     await write([entry])
@@ -176,14 +173,15 @@ export function createCommitter(
   }
 
   /** Off the append path: until the file is there, readers use the table in the catalog. */
-  const index = ({ number, offset, seal, ids }: Tail): void => {
+  const index = ({ number, offset, seal, contents }: Tail): void => {
     if (seal === null) return
     const path = indexPath(dir, number)
     indexing = indexing
-      .then(() => writeIndex(path, { number, bytes: offset, seal }, ids))
+      .then(() => contents.ids())
+      .then((ids) => writeIndex(path, { number, bytes: offset, seal }, ids))
       .then(() => {
         const segment = catalog.find((candidate) => candidate.number === number)
-        if (segment !== undefined) segment.ids = null
+        if (segment !== undefined) segment.contents = null
       })
       .catch((error) => report({ kind: 'index_failed', file: path, why: messageOf(error) }))
   }
@@ -207,9 +205,9 @@ export function createCommitter(
     fd = next
     file = path
     inode = fstatSync(fd).ino
-    const ids = newIdTable()
-    tail = { number, offset: 0, cursor: tail.cursor, lines: 0, tree: newTree(), ids, seal: null }
-    catalog.push({ number, first: tail.cursor.seq + 1, archived: false, ids })
+    const contents = newContents()
+    tail = { number, offset: 0, cursor: tail.cursor, lines: 0, contents, seal: null }
+    catalog.push({ number, first: tail.cursor.seq + 1, archived: false, contents })
   }
 
   // A crash may have come between the seal and its index.
@@ -234,6 +232,7 @@ export function createCommitter(
     },
     async close() {
       await indexing
+      await tail.contents.settled()
       closeSync(fd)
     },
   }

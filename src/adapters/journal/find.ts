@@ -27,7 +27,8 @@ export async function findLines(
   for (const segment of catalog.toReversed()) {
     if (segment.number > tail.number) continue
     await indexed(segment)
-    const offsets = segment.ids?.offsets(key) ?? (await lookUp(indexPath(dir, segment.number), key))
+    const table = await segment.contents?.ids()
+    const offsets = table?.offsets(key) ?? (await lookUp(indexPath(dir, segment.number), key))
     if (offsets.length === 0) continue
     const handle = await openSegment(dir, segment)
     try {
@@ -70,6 +71,6 @@ async function readAt(
       const place = { file, expected: `hash ${expected}`, found: `${hash} at byte ${offset}` }
       throw new JournalError('damaged', 'a line is not the one that was linked', place)
     }
-    return parseLine(buffer, 1, stop, file, 0)
+    return parseLine(buffer, 1, stop, { file, found: `no JSON at byte ${offset}` })
   }
 }

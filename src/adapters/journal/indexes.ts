@@ -1,7 +1,9 @@
 import { stat } from 'node:fs/promises'
+import { BACKGROUND_CHUNK } from './blocks.js'
 import type { Segment } from './catalog.js'
+import { newContents } from './contents.js'
 import { JournalError, messageOf } from './error.js'
-import { idKeysOf, newIdTable } from './ids.js'
+import { idKeysOf } from './ids.js'
 import { indexIsIntact, readIndexHeader, writeIndex } from './index-file.js'
 import type { JournalReport } from './model.js'
 import { scanSegment, textOf } from './scan.js'
@@ -17,7 +19,7 @@ export function createIndexes(
 ): Indexes {
   const checked = new Map<number, Promise<void>>()
   return async (segment) => {
-    if (segment.ids !== null) return
+    if (segment.contents !== null) return
     const check = checked.get(segment.number) ?? ensureIndex(dir, origin, segment, report)
     checked.set(segment.number, check)
     await check
@@ -40,17 +42,19 @@ async function ensureIndex(
     const message = `the index of archived segment ${segment.number}: ${why}. Copy the segment back and start again`
     throw new JournalError('damaged', message, { file: path })
   }
-  const before = { seq: segment.first - 1, prev: first.prev, at: '' }
-  const ids = newIdTable()
-  const { last, bytes } = await scanSegment(file, origin, before, (line) => {
-    for (const key of idKeysOf(line.type, () => textOf(line))) ids.add(key, line.offset)
+  const from = { seq: segment.first - 1, prev: first.prev, at: '' }
+  const contents = newContents()
+  const range = { file, origin, from, chunk: BACKGROUND_CHUNK }
+  const { last, bytes } = await scanSegment(range, (line) => {
+    contents.add({ ...line, ids: idKeysOf(line.type, () => textOf(line)) })
   })
   try {
+    const ids = await contents.ids()
     await writeIndex(path, { number: segment.number, bytes, seal: last ?? '' }, ids)
     report({ kind: 'index_rebuilt', file: path, why })
   } catch (error) {
     // A read-only or full disk: the table serves from memory.
-    segment.ids = ids
+    segment.contents = contents
     report({ kind: 'index_failed', file: path, why: messageOf(error) })
   }
 }

@@ -1,11 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { FIRST_PREV } from '../../core/journal/line.js'
 import type { JournalLine } from '../../ports.js'
-import { blocks } from './blocks.js'
+import { BACKGROUND_CHUNK, blocks } from './blocks.js'
 import type { Catalog, Segment } from './catalog.js'
 import { type Cursor, openChain } from './chain.js'
 import type { Tail } from './commit.js'
-import { errnoOf, JournalError } from './error.js'
+import { errnoOf, JournalError, type Place } from './error.js'
 import { readFirstLine, segmentPath } from './segments.js'
 
 const LF = 10
@@ -29,7 +29,7 @@ export async function* readLines(
       cursor ??= await cursorBefore(file, segment)
       const end = segment.number === tail.number ? tail.offset : (await handle.stat()).size
       const chain = openChain(file, origin, cursor)
-      const reading = blocks(handle, file, 0, end)
+      const reading = blocks(handle, file, 0, end, BACKGROUND_CHUNK)
       let rest = 0
       for (;;) {
         const next = await reading.next()
@@ -41,7 +41,9 @@ export async function* readLines(
         for (let start = next.value.start; start < next.value.end; ) {
           const stop = buffer.indexOf(LF, start)
           chain.step(buffer, start, stop)
-          if (chain.cursor().seq >= from) yield parseLine(buffer, start, stop, file, chain.lines())
+          if (chain.cursor().seq >= from) {
+            yield parseLine(buffer, start, stop, { file, line: chain.lines() })
+          }
           start = stop + 1
         }
       }
@@ -56,17 +58,11 @@ export async function* readLines(
   }
 }
 
-export function parseLine(
-  buffer: Buffer,
-  start: number,
-  stop: number,
-  file: string,
-  line: number,
-): JournalLine {
+export function parseLine(buffer: Buffer, start: number, stop: number, place: Place): JournalLine {
   try {
     return JSON.parse(buffer.toString('utf8', start, stop))
   } catch (error) {
-    throw new JournalError('damaged', 'the line is not JSON', { file, line }, error)
+    throw new JournalError('damaged', 'the line is not JSON', place, error)
   }
 }
 

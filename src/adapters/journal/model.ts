@@ -25,7 +25,7 @@ export type OpenedJournal = Journal & {
   readonly snapshot: { readonly seq: number; readonly state: Plain } | null
   /** `upTo` is the last line folded into `state`, as its append returned it; default: the head. */
   writeSnapshot(state: Plain, upTo?: Head): Promise<void>
-  /** Settles when every segment older than the boot's starting point was read; never rejects. */
+  /** Settles when every closed segment was read whole, behind the running gate; never rejects. */
   readonly verified: Promise<Verified>
 }
 

@@ -21,7 +21,7 @@ import {
 import { openReserve } from './reserve.js'
 import { writeSnapshotFile } from './snapshot.js'
 import { createStamp } from './stamp.js'
-import { verifyOlder } from './verify-older.js'
+import { verifySealed } from './verify-sealed.js'
 
 /** What has to be let go of, in reverse, when the journal closes or does not come up. */
 type Held = (() => Promise<void>)[]
@@ -87,7 +87,7 @@ async function start(
   let closing: Promise<void> | null = null
   let damage: string | null = null
   const indexes = createIndexes(dir, origin, report)
-  const verified = verifyOlder(options, booted, indexes, () => closing !== null).then((result) => {
+  const verified = verifySealed(options, booted, indexes, () => closing !== null).then((result) => {
     damage = result.damage
     if (damage !== null) report({ kind: 'damaged', why: damage })
     return result

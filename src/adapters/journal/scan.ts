@@ -1,9 +1,7 @@
 import { open } from 'node:fs/promises'
-import type { MerkleTree } from '../../core/journal/merkle.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
 import { blocks } from './blocks.js'
 import { type Cursor, openChain } from './chain.js'
-import { newTree } from './hash.js'
 
 export type Scanned = {
   readonly cursor: Cursor
@@ -11,8 +9,6 @@ export type Scanned = {
   /** Bytes of whole lines; what follows them is `torn`. */
   readonly bytes: number
   readonly torn: Buffer
-  /** Over every line but the seal. */
-  readonly tree: MerkleTree
   /** Hash of the last line before the seal: what a seal's `head` names. */
   readonly head: string
   /** The last line's text; null for a segment without lines. */
@@ -32,53 +28,57 @@ export type LineSeen = {
   readonly type: string
 }
 
-export const textOf = ({ buffer, start, stop }: LineSeen): string =>
-  buffer.toString('utf8', start, stop)
+export type ScanRange = {
+  readonly file: string
+  readonly origin: string
+  /** Where the chain stands before the first line. */
+  readonly from: Cursor
+  readonly chunk: number
+  /** Bytes to read when others write behind them; default: the whole file. */
+  readonly end?: number
+}
 
 const LF = 10
 
-/** Reads one whole segment, checking every line against the chain that `from` ends. */
+export const textOf = ({ buffer, start, stop }: LineSeen): string =>
+  buffer.toString('utf8', start, stop)
+
+/** Reads one segment, checking every line against the chain. */
 export async function scanSegment(
-  file: string,
-  origin: string,
-  from: Cursor,
+  { file, origin, from, chunk, end }: ScanRange,
   visit: (line: LineSeen) => void,
 ): Promise<Scanned> {
   const handle = await open(file, 'r')
   try {
-    const { size } = await handle.stat()
+    const size = end ?? (await handle.stat()).size
     const chain = openChain(file, origin, from)
-    const tree = newTree()
-    let { seq } = from
-    let head = from.prev
+    let { seq, prev: head } = from
     let bytes = 0
     let last: string | null = null
     let sealed = false
-    const reading = blocks(handle, file, 0, size)
+    const reading = blocks(handle, file, 0, size, chunk)
     for (;;) {
       const next = await reading.next()
       if (next.done === true) {
-        const end = { cursor: chain.cursor(), lines: chain.lines(), torn: next.value }
-        return { ...end, bytes, tree, head, last, sealed }
+        const ended = { cursor: chain.cursor(), lines: chain.lines(), torn: next.value }
+        return { ...ended, bytes, head, last, sealed }
       }
       const block = next.value
-      const { buffer, end } = block
+      const { buffer } = block
+      const shift = block.offset - block.start
       let lastStart = block.start
-      for (let start = block.start; start < end; ) {
+      for (let start = block.start; start < block.end; ) {
         const stop = buffer.indexOf(LF, start)
         const { type, hash } = chain.step(buffer, start, stop)
         sealed = type === SEAL_TYPE
-        if (!sealed) {
-          tree.push(hash)
-          head = hash
-        }
+        if (!sealed) head = hash
         seq++
-        visit({ buffer, start, stop, offset: block.offset + start - block.start, seq, hash, type })
+        visit({ buffer, start, stop, offset: start + shift, seq, hash, type })
         lastStart = start
         start = stop + 1
       }
-      last = buffer.toString('utf8', lastStart, end - 1)
-      bytes = block.offset + end - block.start
+      last = buffer.toString('utf8', lastStart, block.end - 1)
+      bytes = block.end + shift
     }
   } finally {
     await handle.close()

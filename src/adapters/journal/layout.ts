@@ -1,0 +1,51 @@
+import { open } from 'node:fs/promises'
+import { FIRST_PREV } from '../../core/journal/line.js'
+import type { Catalog } from './catalog.js'
+import type { Cursor } from './chain.js'
+import { archivedCursor } from './check-seal.js'
+import type { JournalOptions } from './model.js'
+import { syncFolder } from './replace-file.js'
+import { listSegments, readFirstLine, segmentPath } from './segments.js'
+
+/** Which segments there are and where each begins in the chain, by what they say of themselves. */
+export type Layout = {
+  /** The chain before the first segment that is here. */
+  readonly base: Cursor
+  /** Not a line was ever written. */
+  readonly fresh: boolean
+  readonly catalog: Catalog
+  /** Never empty. Without a whole first line, `before` is null. */
+  readonly present: readonly { readonly number: number; readonly before: Cursor | null }[]
+}
+
+export async function readLayout(options: JournalOptions): Promise<Layout> {
+  const { dir } = options
+  const listing = await listSegments(dir)
+  const catalog: Catalog = []
+  let base: Cursor = { seq: 0, prev: FIRST_PREV, at: '' }
+  for (const number of listing.archived) {
+    catalog.push({ number, first: base.seq + 1, archived: true, contents: null })
+    base = await archivedCursor(dir, number, base, options)
+  }
+  let numbers = listing.present
+  if (numbers.length === 0) {
+    numbers = [listing.archived.length + 1]
+    await (await open(segmentPath(dir, listing.archived.length + 1), 'a', 0o600)).close()
+    await syncFolder(dir)
+  }
+  const present: { number: number; before: Cursor | null }[] = []
+  let fresh = base.seq === 0
+  for (const number of numbers) {
+    const first = await readFirstLine(segmentPath(dir, number))
+    fresh &&= first === null
+    const own = first === null ? null : { seq: first.seq - 1, prev: first.prev, at: '' }
+    present.push({ number, before: present.length === 0 ? base : own })
+    catalog.push({
+      number,
+      first: (own?.seq ?? base.seq) + 1,
+      archived: false,
+      contents: null,
+    })
+  }
+  return { base, fresh, catalog, present }
+}
