@@ -91,7 +91,9 @@ export class LedgerReader {
         ...new Set([
           ...(signed?.class1 ? signed.not_checked : own.not_checked),
           'action_id_uniqueness',
-          ...(this.#journal ? ['event_signatures', 'segment_seals'] : ['ledger_completeness']),
+          ...(this.#journal
+            ? ['event_signatures', 'segment_seals', 'journal_tail']
+            : ['ledger_completeness']),
           ...(this.#journal && !this.#linkage.wholeFromStart() ? ['earlier_journal_lines'] : []),
         ]),
       ],
