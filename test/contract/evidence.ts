@@ -64,7 +64,8 @@ export function evidenceContract(driver: string, open: () => Promise<EvidenceBen
         bytesPart(new Uint8Array(0)),
       ]
       await evidence.put(recordOf('a', parts))
-      for (const store of [evidence, await bench.reopen()]) {
+      for (const start of [async () => evidence, bench.reopen]) {
+        const store = await start()
         expect(await store.byAction('a')).toEqual({ state: 'present', value: parts })
         for (const part of parts) {
           expect(await store.byDigest(part.digest)).toEqual({ state: 'present', value: part })
@@ -118,7 +119,8 @@ export function evidenceContract(driver: string, open: () => Promise<EvidenceBen
       expect(await evidence.erase({ subject: 'ada' })).toBe(2)
       expect(await evidence.erase({ subject: 'ada' })).toBe(0)
       expect(await evidence.erase({ subject: 'nobody' })).toBe(0)
-      for (const store of [evidence, await bench.reopen()]) {
+      for (const start of [async () => evidence, bench.reopen]) {
+        const store = await start()
         expect(await store.byAction('a1')).toEqual({ state: 'erased' })
         expect(await store.byAction('a2')).toEqual({ state: 'erased' })
         expect(await store.byDigest(secret.digest)).toEqual({ state: 'erased' })
