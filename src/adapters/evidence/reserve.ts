@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, ftruncateSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { TEMPORARY } from './durable-file.js'
 import { isFull } from './error.js'
 
 /**
@@ -12,6 +13,8 @@ export type Reserve = {
   giveUp(): boolean
   /** True when it is whole again. */
   rebuild(): boolean
+  /** True when as much again fits beside it: tried for real, not read off a counter. */
+  hasRoomBeside(): boolean
 }
 
 const BLOCK = 64 * 1024
@@ -36,6 +39,18 @@ export function openReserve(path: string, bytes: number): Reserve {
         if (!isFull(error)) throw error
       }
       return whole
+    },
+    hasRoomBeside() {
+      const probe = `${path}${TEMPORARY}`
+      try {
+        fill(probe, bytes)
+        return true
+      } catch (error) {
+        if (!isFull(error)) throw error
+        return false
+      } finally {
+        rmSync(probe, { force: true })
+      }
     },
   }
   whole = sizeOf(path) === bytes

@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, ftruncateSync, writeSync } from 'node:fs'
+import { closeSync, fdatasync, fstatSync, ftruncateSync, writeSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { EvidenceError, isFull } from './error.js'
 import type { Head } from './frame.js'
@@ -25,6 +25,7 @@ export type WriterOptions = {
 export type Writer = ReturnType<typeof openWriter>
 
 const RECOVER_MS = 1000
+const RESERVE_IN_USE = 'no space for evidence beyond what conclusions need'
 const syncData = promisify(fdatasync)
 
 /**
@@ -42,19 +43,18 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams }: Writer
   let waiting: Waiting[] = []
   let running: Promise<void> | null = null
   let poison: string | null = null
-  /** The last write or sync failed and none has succeeded since. */
-  let failing: string | null = null
+  /** A write or sync failed, and the disk has not been seen to take and keep bytes since. */
+  let failing: EvidenceError | null = null
   let isClosed = false
 
   // A gate that is told "not healthy" sends nothing more, so the reserve comes back by itself.
   const retry = setInterval(recover, RECOVER_MS).unref()
 
-  /** Rewriting the reserve proves that the disk takes and keeps bytes. */
+  /** Not before there is room to spare, or every other record would be refused. */
   function recover(): void {
     if (failing === null && reserve.isWhole()) return
     try {
-      if (failing !== null) reserve.giveUp()
-      if (reserve.rebuild()) failing = null
+      if (reserve.rebuild() && reserve.hasRoomBeside()) failing = null
     } catch {
       // Still broken; health says so already.
     }
@@ -70,19 +70,19 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams }: Writer
         return
       } catch (error) {
         cutBack(fd, at)
-        if (!isFull(error)) {
-          failing = `evidence cannot be written: ${String(error)}`
-          throw new EvidenceError('write_failed', failing, error)
-        }
-        if (urgent && reserve.giveUp()) continue
-        throw new EvidenceError('disk_full', 'no space for evidence', error)
+        failing = isFull(error)
+          ? new EvidenceError('disk_full', 'no space for evidence', error)
+          : new EvidenceError('write_failed', `evidence cannot be written: ${error}`, error)
+        if (failing.code === 'disk_full' && urgent && reserve.giveUp()) continue
+        throw failing
       }
     }
   }
 
   function cutBack(fd: number, to: number): void {
     try {
-      ftruncateSync(fd, to)
+      // A read-only disk took nothing, and would refuse this too.
+      if (fstatSync(fd).size > to) ftruncateSync(fd, to)
     } catch (error) {
       poison = `a failed write could not be undone (${String(error)}); restart the gate`
     }
@@ -92,10 +92,9 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams }: Writer
     if (isClosed) throw new EvidenceError('closed', 'the evidence store is closed')
     if (poison !== null) throw new EvidenceError('poisoned', poison)
     if (urgent) return
-    if (!reserve.isWhole()) recover()
-    if (!reserve.isWhole()) {
-      throw new EvidenceError('disk_full', 'no space for evidence beyond what conclusions need')
-    }
+    recover()
+    if (failing !== null) throw failing
+    if (!reserve.isWhole()) throw new EvidenceError('disk_full', RESERVE_IN_USE)
   }
 
   function roll(): void {
@@ -141,7 +140,6 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams }: Writer
         if (keys.isDirty()) await syncKeys()
         for (const segment of new Set(batch.map((one) => one.segment))) await syncData(segment.fd)
         seams.after_evidence_sync?.()
-        failing = null
       } catch (error) {
         fail([...batch, ...waiting], error)
         continue
@@ -169,12 +167,16 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams }: Writer
   /** Nothing since the last good sync counts: cut it all off, and tell everybody who waits. */
   function fail(all: readonly Waiting[], cause: unknown): void {
     waiting = []
-    failing = `evidence could not be made durable: ${String(cause)}`
+    const error = new EvidenceError(
+      'write_failed',
+      `evidence was not made durable: ${cause}`,
+      cause,
+    )
+    failing = error
     for (const segment of new Set(all.map((one) => one.segment))) {
       cutBack(segment.fd, segment.durable)
       segment.size = segment.durable
     }
-    const error = new EvidenceError('write_failed', failing, cause)
     for (const one of all) one.reject(error)
   }
 
@@ -208,10 +210,7 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams }: Writer
       await running
     },
     health(): { ok: boolean; reason: string | null } {
-      const reason =
-        poison ??
-        failing ??
-        (reserve.isWhole() ? null : 'no space for evidence: the reserve is in use')
+      const reason = poison ?? failing?.message ?? (reserve.isWhole() ? null : RESERVE_IN_USE)
       return { ok: reason === null, reason }
     },
     async close(): Promise<void> {
