@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { nodeCrypto } from '../../src/adapters/crypto-node.js'
+import { createUpstream } from '../../src/adapters/upstream/upstream.js'
+import type { ConstraintRecord } from '../../src/core/capsule/model.js'
+import type { Plain } from '../../src/core/json/value.js'
+import { rederive } from '../../src/core/manifest/evidence.js'
+import { utf8 } from '../../src/core/text.js'
+import { type Code, TABLE } from '../../src/core/verdict/table.js'
+import { verifyStatement } from '../../src/core/verify/statement.js'
+import type { Answer } from '../../src/gate/answer.js'
+import { govern } from '../../src/gate/govern.js'
+import { recordPassthrough } from '../../src/gate/pass-through.js'
+import { statementOf } from '../../src/gate/prove.js'
+import type { Dispatch } from '../../src/ports.js'
+import { rawUpstream } from '../support/raw-upstream.js'
+import { type CapsuleLine, type Rig, rig, sending, TOKEN } from '../support/rig.js'
+import {
+  fine,
+  MANIFEST,
+  POLICIES,
+  SCENARIOS,
+  type Scenario,
+  SECRET,
+} from '../support/verdict-scenarios.js'
+
+type Ended = { answer: Answer; capsules: CapsuleLine[]; rig: Rig; requests: number }
+
+/** One row on a gate of its own, through real files and, where the row gets that far, a real socket. */
+async function happen(scenario: Scenario): Promise<Ended> {
+  let turn: (() => Promise<void>) | null = null
+  const gate = await rig({
+    manifest: MANIFEST,
+    policies: POLICIES,
+    seam: async (name) => {
+      if (name === 'before_first_byte' && turn !== null) await turn()
+    },
+  })
+  const { parts } = gate.gate
+  const behaviour = typeof scenario.tool === 'function' ? scenario.tool : fine
+  const servers = [await rawUpstream(behaviour)]
+  const upstream = createUpstream({
+    name: 'default',
+    origin: await originFor(scenario, servers[0]?.port ?? 0),
+  })
+  for (const { call, tool = fine } of scenario.first ?? []) {
+    const server = await rawUpstream(tool)
+    servers.push(server)
+    const earlier = createUpstream({ name: 'default', origin: server.origin })
+    await gate.gate.govern(call, sending(earlier, call))
+    await earlier.close()
+  }
+  const before = (await gate.capsules()).length
+  if (scenario.doing === 'halt')
+    await gate.gate.halt({ kind: 'agent', name: 'support-bot' }, 'test')
+  if (scenario.doing === 'turn_before_first_byte') {
+    turn = () => gate.gate.halt({ kind: 'agent', name: 'somebody-else' }, 'test')
+  }
+  // A dead state store cannot be caused in process with the embedded driver: a fake behind its port.
+  const faulty =
+    scenario.doing === 'state_store_dead'
+      ? {
+          ...parts,
+          state: { ...parts.state, reserve: () => Promise.reject(new Error('store is down')) },
+        }
+      : parts
+  const answer = await govern(scenario.call, sending(upstream, scenario.call), faulty)
+  const capsules = (await gate.capsules()).slice(before)
+  const requests = servers[0]?.requests.length ?? 0
+  await upstream.close()
+  for (const server of servers) await server.close()
+  return { answer, capsules, rig: gate, requests }
+}
+
+async function originFor({ tool }: Scenario, port: number): Promise<string> {
+  if (tool === 'no_tls') return `https://127.0.0.1:${port}`
+  if (tool !== 'refused') return `http://127.0.0.1:${port}`
+  const gone = await rawUpstream(fine)
+  await gone.close()
+  return gone.origin
+}
+
+async function expectRow(code: Code, line: CapsuleLine, { gate }: Rig): Promise<void> {
+  const row = TABLE[code]
+  const { capsule } = line
+  expect(capsule.disposition).toMatchObject({
+    verdict_class: row.verdict,
+    decision: row.decision,
+    approver: 'policy',
+    human_disposed: false,
+  })
+  const effect = capsule.effect as { status: string } | undefined
+  expect(effect?.status ?? 'none').toBe(row.effect)
+  const verified = verifyStatement(statementOf(line), {
+    keys: gate.data.keys(),
+    crypto: nodeCrypto,
+  })
+  expect(verified).toMatchObject({ ok: true, signature: { ok: true } })
+  expect(verified.class1?.findings.filter(({ severity }) => severity !== 'info')).toEqual([])
+}
+
+/** Every digest the capsule commits to has its evidence, and constraints come out the same again. */
+async function expectEvidence({ capsule }: CapsuleLine, { gate }: Rig): Promise<void> {
+  const { evidence } = gate.data
+  const reason = (capsule.disposition as { reason_digest?: string }).reason_digest
+  if (reason !== undefined) expect((await evidence.byDigest(reason)).state).toBe('present')
+  for (const record of (capsule.constraints ?? []) as ConstraintRecord[]) {
+    if (record.result === 'n/a') {
+      expect(record.evidence_digest).toBeUndefined()
+      continue
+    }
+    const found = await evidence.byDigest(record.evidence_digest ?? '')
+    if (found.state !== 'present') throw new Error(`${record.id}: ${found.state}`)
+    if (found.value.kind !== 'constraint') continue
+    const manifest = gate.world().manifests[0]?.manifest
+    if (manifest === undefined) throw new Error('no manifest')
+    const again = rederive(manifest, found.value.value as Plain, nodeCrypto)
+    expect(again).toMatchObject({ ok: true })
+    expect(again.ok && (again.result === 'pass') === (record.result === 'pass')).toBe(true)
+  }
+}
+
+describe('every row that needs neither a human nor an intent, through govern on real files', () => {
+  it.each(Object.entries(SCENARIOS) as [Code, Scenario][])('%s', async (code, scenario) => {
+    const ended = await happen(scenario)
+    const { answer, capsules } = ended
+    expect(answer).toMatchObject({ code })
+    expect(capsules).toHaveLength(1)
+    const [line] = capsules as [CapsuleLine]
+    await expectRow(code, line, ended.rig)
+    await expectEvidence(line, ended.rig)
+    if (answer.kind === 'refused') {
+      expect(answer.status).toBe(TABLE[code].status)
+      expect(answer.problem).toMatchObject({ code, capsule_id: line.capsule.capsule_id })
+    } else expect(answer).toMatchObject({ kind: 'answered', capsuleId: line.capsule.capsule_id })
+    if (TABLE[code].effect === 'none') expect(ended.requests).toBe(0)
+
+    const open = JSON.stringify(await ended.rig.lines()) + JSON.stringify(ended.rig.reports)
+    expect(open).not.toContain(SECRET)
+    expect(open).not.toContain(TOKEN)
+    await ended.rig.close()
+  })
+})
+
+describe('rows of other entrances', () => {
+  let gate: Rig
+  beforeAll(async () => {
+    gate = await rig({
+      manifest: 'id: com.acme.local\ntools:\n  compute: {args: {n: integer}}\n',
+      policies:
+        '@id("any") permit (principal == Agent::"worker", action == Action::"compute", resource);',
+    })
+  })
+  afterAll(() => gate.close())
+  const compute = (dispatch: Dispatch) =>
+    gate.gate.govern(
+      {
+        kind: 'function',
+        tool: 'compute',
+        argumentsJson: utf8('{"n":1}'),
+        caller: { bearer: null, certificate: null, asserted: 'worker', source: 'in-process' },
+        idempotencyKey: null,
+        approvalId: null,
+        waitSeconds: 0,
+      },
+      dispatch,
+    )
+
+  it('claimed: a function that returns is executed, dispatched and never confirmed', async () => {
+    const answer = await compute(async () => ({
+      observation: { kind: 'claimed', ok: true },
+      held: null,
+    }))
+    expect(answer).toMatchObject({ kind: 'answered', code: 'claimed' })
+    await expectRow('claimed', (await gate.capsules()).at(-1) as CapsuleLine, gate)
+  })
+
+  it('runtime_failed: a function that reports failure is errored, its effect unknown', async () => {
+    await compute(async () => ({ observation: { kind: 'claimed', ok: false }, held: null }))
+    await expectRow('runtime_failed', (await gate.capsules()).at(-1) as CapsuleLine, gate)
+  })
+
+  it('outcome_unknown: a dispatch that throws may have sent something', async () => {
+    await compute(() => Promise.reject(new Error('boom')))
+    await expectRow('outcome_unknown', (await gate.capsules()).at(-1) as CapsuleLine, gate)
+  })
+
+  it('passed_through: an ungoverned route leaves an fyi capsule', async () => {
+    const passed = { method: 'GET', target: `/open?x=${SECRET}`, status: 200, upstream: 'default' }
+    await recordPassthrough(passed, gate.gate.parts)
+    const line = (await gate.capsules()).at(-1) as CapsuleLine
+    expect(line.capsule.action_type).toBe('fyi')
+    expect(JSON.stringify(line)).not.toContain(SECRET)
+    await expectRow('passed_through', line, gate)
+  })
+
+  it('recovered: a dispatch nobody concluded is concluded before the next start opens', async () => {
+    const dispatched = new Promise<void>((resolve) => {
+      void compute(async () => {
+        resolve()
+        return new Promise(() => undefined)
+      })
+    })
+    await dispatched
+    gate = await gate.restart()
+    const line = (await gate.capsules()).at(-1) as CapsuleLine
+    expect(line.capsule['dev.capsulegate.recovered']).toBe(true)
+    await expectRow('recovered', line, gate)
+  })
+})
