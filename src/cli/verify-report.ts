@@ -70,7 +70,7 @@ function signatureRows({ statement, kind, ledger, missing }: FileReport): string
       [
         ok ? 'ok' : 'FAILED',
         'signature',
-        ok ? `alg ${alg}, kid ${kid}` : `${code}, kid ${kid ?? 'none'}`,
+        ok ? `alg ${alg}, kid ${kid}` : `${code}, kid ${kid?.slice(0, 64) ?? 'none'}`,
       ],
       header === null
         ? ['--', 'header', 'not reached']

@@ -89,8 +89,8 @@ function lookUp(kid: string | null, keys: readonly PublicKeyRecord[]): PublicKey
   if (kid === null) return 'no kid in the protected header'
   const matches = keys.filter((key) => key.kid === kid)
   const [only] = matches
-  if (only === undefined) return `no key with kid ${kid}`
-  return matches.length === 1 ? only : `${matches.length} keys with kid ${kid}`
+  if (only === undefined) return 'no key of the keyring has this kid'
+  return matches.length === 1 ? only : `${matches.length} keys of the keyring have this kid`
 }
 
 function holds(family: KeyFamily, key: PublicKeyRecord, sign1: Sign1, crypto: Crypto): boolean {

@@ -279,3 +279,21 @@ describe('verifySign1', () => {
     )
   })
 })
+
+describe('a kid of any length', () => {
+  it('is looked up and refused, however long', () => {
+    for (const length of [1, 1023, 1024, 1025, 500_000]) {
+      const kid = new Uint8Array(length).fill(0xab)
+      const result = verifySign1(
+        made([
+          [1, -8],
+          [4, kid],
+        ]),
+        { keys, crypto: nodeCrypto },
+      )
+      expect(result.code).toBe('kid_unknown')
+      expect(result.kid).toBe('ab'.repeat(length))
+      expect(result.detail?.length).toBeLessThan(100)
+    }
+  })
+})
