@@ -6,10 +6,9 @@ const CHUNK = 1024
 /** Built flat: a string grown by `+=` keeps a node per byte, a kilobyte for each digest remembered. */
 export function hex(bytes: Uint8Array): string {
   let out = ''
-  // In pieces: one call makes one flat string, and its arguments stay few.
-  for (let from = 0; from < bytes.length; from += 64) {
-    const to = Math.min(from + 64, bytes.length)
+  for (let from = 0; from < bytes.length; from += CHUNK) {
     const codes: number[] = []
+    const to = Math.min(from + CHUNK, bytes.length)
     for (let i = from; i < to; i++) {
       const byte = bytes[i] as number
       codes.push(DIGITS[byte >> 4] as number, DIGITS[byte & 15] as number)
@@ -21,19 +20,10 @@ export function hex(bytes: Uint8Array): string {
 
 /** Lowercase hex only, even length; null otherwise. */
 export function fromHex(text: string): Uint8Array<ArrayBuffer> | null {
-  if (text.length % 2 !== 0) return null
+  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) return null
   const out = new Uint8Array(text.length / 2)
-  for (let i = 0; i < out.length; i++) {
-    const value = (digit(text, 2 * i) << 4) | digit(text, 2 * i + 1)
-    if (value < 0) return null
-    out[i] = value
-  }
+  for (let i = 0; i < out.length; i++) out[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16)
   return out
-}
-
-function digit(text: string, at: number): number {
-  const code = text.charCodeAt(at)
-  return code < 128 ? (VALUE[code] as number) : -1
 }
 
 /** The form every digest of the profile has: 64 lowercase hex digits. */
