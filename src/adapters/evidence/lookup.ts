@@ -59,9 +59,8 @@ function readingOf(
   const damaged = { state: 'damaged', detail: `${where}: the sealed bytes were changed` } as const
   if (frame.state === 'body_damaged') return damaged
   const plain = openBody(frame.associated, frame.body, opened.key)
-  const record = plain === null ? null : decodeRecord(plain)
-  if (record === null) return damaged
-  return { state: 'read', parts: record.parts }
+  const parts = plain === null ? null : decodeRecord(plain)
+  return parts === null ? damaged : { state: 'read', parts }
 }
 
 export async function findByAction(

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isHex64 } from '../../core/hex.js'
 import type { Evidence, EvidenceRecord } from '../../ports.js'
-import { TEMPORARY } from './durable-file.js'
+import { syncFolder, TEMPORARY } from './durable-file.js'
 import { EvidenceError } from './error.js'
 import { type Head, sealFrame } from './frame.js'
 import { openKeyStore } from './key-store.js'
@@ -40,6 +40,8 @@ export async function openEvidence(options: EvidenceOptions): Promise<OpenedEvid
   for (const folder of [dir, ...Object.values(folders)]) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
+  // A folder is durable when the one it stands in was synced.
+  for (const folder of [dirname(dir), dir]) syncFolder(folder)
   const unlock = await lockFolder(dir)
   try {
     return opened(options, seams, folders, unlock)
@@ -67,8 +69,9 @@ function opened(
       `${keyFile} is missing, and records are sealed under its keys; restore it from a backup`,
     )
   }
+  const there = new Set(numbers)
   for (let number = 1; number < (numbers.at(-1) ?? 0); number++) {
-    if (!numbers.includes(number)) findings.add(`${files.path(number)} is missing`)
+    if (!there.has(number)) findings.add(`${files.path(number)} is missing`)
   }
   const master = deriveMasterKey(options.masterKey)
   const keys = openKeyStore(keyFile, master, seams)

@@ -10,6 +10,7 @@ import { EvidenceError } from './error.js'
  * bytes. A value stands there as its JCS text, not normalized, so that an empty list comes back as one.
  */
 type Content = {
+  /** For whoever opens the record by hand: the head has only its digest. */
   readonly action: string
   readonly at: string
   readonly parts: readonly {
@@ -66,11 +67,11 @@ export type Decoded =
   | { readonly ok: false; readonly digest: string; readonly detail: string }
 
 /** Every part, each checked against its digest. Null when the bytes are no record at all. */
-export function decodeRecord(plain: Buffer): { action: string; parts: Decoded[] } | null {
+export function decodeRecord(plain: Buffer): Decoded[] | null {
   const content = contentOf(plain)
   if (content === null) return null
   let at = 4 + plain.readUInt32BE(0)
-  const parts = content.parts.map(({ digest, kind, name, form, length }): Decoded => {
+  return content.parts.map(({ digest, kind, name, form, length }): Decoded => {
     const blob = plain.subarray(at, at + length)
     at += length
     const base = name === undefined ? { digest, kind } : { digest, kind, name }
@@ -83,7 +84,6 @@ export function decodeRecord(plain: Buffer): { action: string; parts: Decoded[] 
     if (!parsed.ok || jsonDigestOf(parsed.value, crypto) !== digest) return mismatch(digest)
     return { ok: true, part: { ...base, value: JSON.parse(blob.toString()) } }
   })
-  return { action: content.action, parts }
 }
 
 const mismatch = (digest: string): Decoded => ({

@@ -59,8 +59,6 @@ export type GrantLine = {
   readonly standing?: boolean
 }
 
-const ENVELOPE = new Set(['v', 'origin', 'seq', 'prev', 'at', 'type'])
-
 /** A line that does not hold what its type must is a defect of its writer: named, never skipped. */
 export function lineError(line: JournalLine, what: string): Error {
   return new Error(`journal line ${line.seq} (${line.type}): ${what}`)
@@ -74,7 +72,8 @@ export function text(line: JournalLine, member: string): string {
 
 /** The line's own members, without the envelope. Callers have checked what they read by name. */
 export function members(line: JournalLine): { readonly [member: string]: unknown } {
-  return Object.fromEntries(Object.entries(line).filter(([name]) => !ENVELOPE.has(name)))
+  const { v, origin, seq, prev, at, type, ...own } = line
+  return own
 }
 
 export function haltScope(line: JournalLine): HaltScope {
