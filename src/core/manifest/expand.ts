@@ -10,6 +10,7 @@ import { NAMESPACED, qualify } from './names.js'
 import {
   createReader,
   type Fields,
+  freeze,
   type Node,
   type Problem,
   type Reader,
@@ -137,12 +138,4 @@ function readConstraints(
     for (const [name, node] of draft.inline) add(name, node, [draft])
   }
   return out
-}
-
-function freeze<T>(value: T): T {
-  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
-    Object.freeze(value)
-    for (const member of Object.values(value)) freeze(member)
-  }
-  return value
 }

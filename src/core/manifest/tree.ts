@@ -126,3 +126,12 @@ export function createReader(tree: SourceTree) {
 
   return { problems, problem, child, fields, list, text, oneOf, flag, integer, plain }
 }
+
+/** Through and through: a loaded document is the same for whoever holds it. */
+export function freeze<T>(value: T): T {
+  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const member of Object.values(value)) freeze(member)
+  }
+  return value
+}

@@ -1,0 +1,199 @@
+import { resolve } from 'node:path'
+import { escapePointer } from '../core/manifest/pointer.js'
+import { freeze, record, type SourceTree } from '../core/manifest/tree.js'
+import {
+  type AgentConfig,
+  type ConfigProblem,
+  type GateConfig,
+  type IssuerConfig,
+  type LoadedConfig,
+  problem,
+  type SecretRef,
+  type UpstreamConfig,
+} from './model.js'
+import type { GateFile } from './schema.js'
+import { readSecret } from './secret-ref.js'
+
+export type Origin = {
+  readonly file: string | null
+  /** Relative paths start here: the folder of the file. */
+  readonly base: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly label: string
+  readonly tree: SourceTree
+}
+
+/** Short forms folded in, paths absolute, secrets known to be there. */
+export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
+  const problems: ConfigProblem[] = []
+  const path = (relative: string): string => resolve(origin.base, relative)
+  const maybe = (relative: string | undefined): string | null =>
+    relative === undefined ? null : path(relative)
+  const fault = (pointer: string, message: string, wayOut: string): void => {
+    problems.push(problem(origin.label, origin.tree.at(pointer), message, wayOut))
+  }
+
+  function secretOf(
+    at: string,
+    { env, file }: { env?: string | undefined; file?: string | undefined },
+  ): SecretRef {
+    const ref: SecretRef =
+      env === undefined ? { kind: 'file', path: path(file ?? '') } : { kind: 'env', name: env }
+    const read = readSecret(ref, origin.env)
+    if (!read.ok) fault(at, read.why, 'provide it before the gate starts')
+    return ref
+  }
+
+  function upstreamOf(at: string, up: GateFile['upstreams'][string]): UpstreamConfig {
+    const { cert_file, key_file, credential } = up
+    return {
+      origin: new URL(up.url).origin,
+      ca_file: maybe(up.ca_file),
+      client:
+        cert_file === undefined || key_file === undefined
+          ? null
+          : { cert_file: path(cert_file), key_file: path(key_file) },
+      credential:
+        credential === undefined
+          ? null
+          : { header: credential.header, secret: secretOf(`${at}/credential`, credential) },
+      deadlines: up.deadlines,
+    }
+  }
+
+  function agentOf(
+    at: string,
+    name: string,
+    agent: GateFile['identity']['agents'][string],
+  ): AgentConfig {
+    const { token_sha256, token_sha256_env: env, token_sha256_file: file } = agent
+    let hash = token_sha256 ?? null
+    if (env !== undefined || file !== undefined) {
+      const ref = secretOf(at, { env, file })
+      const read = readSecret(ref, origin.env)
+      if (read.ok && !/^[0-9a-f]{64}$/.test(read.value)) {
+        fault(
+          at,
+          `${name}: not a SHA-256 in 64 lower-case hex digits`,
+          'hash the token, not store it',
+        )
+      } else if (read.ok) hash = read.value
+    }
+    return { token_sha256: hash, roles: agent.roles, developer: agent.developer ?? name }
+  }
+
+  const short =
+    given.upstream === undefined
+      ? []
+      : [
+          [
+            'default',
+            upstreamOf('', { url: given.upstream, credential: given.credential, deadlines: {} }),
+          ] as const,
+        ]
+  const upstreams = record([
+    ...short,
+    ...Object.entries(given.upstreams).map(
+      ([name, up]) => [name, upstreamOf(`/upstreams/${name}`, up)] as const,
+    ),
+  ])
+  const place = (under: string, name: string): string => `${under}/${escapePointer(name)}`
+  const agents = record(
+    [
+      ...Object.entries(given.agents ?? {}).map((entry) => ['/agents', ...entry] as const),
+      ...Object.entries(given.identity.agents).map(
+        (entry) => ['/identity/agents', ...entry] as const,
+      ),
+    ].map(([under, name, agent]) => [name, agentOf(place(under, name), name, agent)] as const),
+  )
+  sharedTokens(agents, (name, other) =>
+    fault('/agents', `${name} and ${other} have the same token`, 'give each its own'),
+  )
+  for (const [key, routes] of [
+    ['passthrough', given.passthrough],
+    ['websocket', given.websocket],
+  ] as const) {
+    for (const [index, { upstream }] of routes.entries()) {
+      if (!(upstream in upstreams)) {
+        fault(`/${key}/${index}`, `there is no upstream ${upstream}`, 'name one of upstreams')
+      }
+    }
+  }
+  const dataDir = path(given.data_dir)
+  const { tls, ...data } = given.listeners.data
+  const config: GateConfig = {
+    file: origin.file,
+    operator: given.operator,
+    mode: given.mode,
+    data_dir: dataDir,
+    manifests: path(given.manifests),
+    policies: path(given.policies),
+    upstreams,
+    listeners: {
+      data: {
+        ...data,
+        tls:
+          tls === undefined
+            ? null
+            : {
+                cert_file: path(tls.cert_file),
+                key_file: path(tls.key_file),
+                client_ca_file: maybe(tls.client_ca_file),
+              },
+      },
+      admin: given.listeners.admin,
+    },
+    identity: {
+      agents,
+      jwt: given.identity.jwt.map((issuer) => issuerOf(issuer, path)),
+      mtls: given.identity.mtls,
+    },
+    limits: given.limits,
+    journal: {
+      segment_bytes: given.journal.segment_bytes,
+      // Elsewhere than the journal (DESIGN §5): beside the data folder, not inside it.
+      head_file: maybe(given.journal.head_file) ?? `${dataDir}.head`,
+    },
+    evidence: {
+      master_key_file:
+        maybe(given.evidence.master_key_file) ?? resolve(dataDir, 'keys', 'evidence.key'),
+    },
+    idempotency: given.idempotency,
+    passthrough: given.passthrough,
+    websocket: given.websocket,
+    log: given.log,
+    deny_detail: given.deny_detail,
+  }
+  return problems.length === 0 ? { ok: true, config: freeze(config) } : { ok: false, problems }
+}
+
+function issuerOf(
+  given: GateFile['identity']['jwt'][number],
+  path: (relative: string) => string,
+): IssuerConfig {
+  const { issuer, audience, agent_claim, roles_claim, jwks_file, jwks_url } = given
+  return {
+    issuer,
+    audience,
+    jwks:
+      jwks_url === undefined
+        ? { kind: 'file', path: path(jwks_file ?? '') }
+        : { kind: 'url', url: jwks_url },
+    agent_claim,
+    roles_claim,
+    developer_claim: given.developer_claim ?? null,
+  }
+}
+
+function sharedTokens(
+  agents: Readonly<Record<string, AgentConfig>>,
+  found: (name: string, other: string) => void,
+): void {
+  const owners = new Map<string, string>()
+  for (const [name, { token_sha256 }] of Object.entries(agents)) {
+    if (token_sha256 === null) continue
+    const other = owners.get(token_sha256)
+    if (other !== undefined) found(name, other)
+    owners.set(token_sha256, name)
+  }
+}

@@ -1,0 +1,200 @@
+import { z } from 'zod'
+
+/**
+ * gate.yaml. Unknown keys are errors, everything has a default, and no key takes a secret: only the
+ * name of an environment variable or of a file that holds it. Published by `config schema`.
+ */
+const name = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'expected a lower-case name')
+const agentName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}$/, 'expected an agent name of up to 128 characters')
+const file = z.string().min(1).max(4096)
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of a variable')
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits')
+const milliseconds = z.int().min(1).max(86_400_000)
+const seconds = z.int().min(1).max(31_536_000)
+const port = z.int().min(0).max(65_535)
+const host = z.string().regex(/^[A-Za-z0-9.:_-]{1,255}$/, 'expected a host name or address')
+const path = z.string().regex(/^\/[^?#\s]*$/, 'expected a path that starts with /')
+
+function parseUrl(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null
+}
+
+const origin = z.string().superRefine((text, context) => {
+  const url = parseUrl(text)
+  const fault = (message: string): void => context.addIssue({ code: 'custom', message })
+  if (url === null || !/^https?:$/.test(url.protocol)) fault('expected an http or https URL')
+  else if (url.username !== '' || url.password !== '') {
+    fault('a secret stands in the URL: use credential with env or file')
+  } else if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+    fault('expected no path, query or fragment: targets are forwarded as they come')
+  }
+})
+
+const remoteKeys = z.string().superRefine((text, context) => {
+  if (parseUrl(text)?.protocol !== 'https:') {
+    context.addIssue({ code: 'custom', message: 'expected an https URL' })
+  }
+})
+
+const one =
+  (...keys: readonly string[]) =>
+  (value: Readonly<Record<string, unknown>>): boolean =>
+    keys.filter((key) => value[key] !== undefined).length === 1
+
+const credential = z
+  .strictObject({
+    header: z
+      .string()
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'expected a header name')
+      .default('Authorization'),
+    env: variable.optional(),
+    file: file.optional(),
+  })
+  .refine(one('env', 'file'), 'expected either env or file')
+
+const upstream = z
+  .strictObject({
+    url: origin,
+    ca_file: file.optional(),
+    cert_file: file.optional(),
+    key_file: file.optional(),
+    credential: credential.optional(),
+    /** Upper bounds: a tool's own deadlines hold below them. */
+    deadlines: z
+      .strictObject({
+        connect_ms: milliseconds.optional(),
+        first_byte_ms: milliseconds.optional(),
+        total_ms: milliseconds.optional(),
+      })
+      .prefault({}),
+  })
+  .refine(
+    ({ cert_file, key_file }) => (cert_file === undefined) === (key_file === undefined),
+    'expected cert_file and key_file together',
+  )
+
+const agent = z
+  .strictObject({
+    token_sha256: sha256.optional(),
+    token_sha256_env: variable.optional(),
+    token_sha256_file: file.optional(),
+    roles: z.array(agentName).max(64).default([]),
+    developer: z.string().min(1).max(256).optional(),
+  })
+  .refine(
+    (value) =>
+      ['token_sha256', 'token_sha256_env', 'token_sha256_file'].filter(
+        (key) => value[key as keyof typeof value] !== undefined,
+      ).length <= 1,
+    'expected one of token_sha256, token_sha256_env, token_sha256_file',
+  )
+const agents = z.record(agentName, agent)
+
+const issuer = z
+  .strictObject({
+    issuer: z.string().min(1).max(1024),
+    audience: z.string().min(1).max(1024),
+    jwks_file: file.optional(),
+    jwks_url: remoteKeys.optional(),
+    agent_claim: z.string().min(1).max(128).default('sub'),
+    roles_claim: z.string().min(1).max(128).default('roles'),
+    developer_claim: z.string().min(1).max(128).optional(),
+  })
+  .refine(one('jwks_file', 'jwks_url'), 'expected either jwks_file or jwks_url')
+
+const listenerTls = z.strictObject({
+  cert_file: file,
+  key_file: file,
+  client_ca_file: file.optional(),
+})
+const route = z.strictObject({ path, upstream: name.default('default') })
+
+export const gateFile = z
+  .strictObject({
+    // The short form, for one API.
+    upstream: origin.optional(),
+    credential: credential.optional(),
+    agents: agents.optional(),
+
+    operator: z.string().min(1).max(256).default('local'),
+    mode: z.enum(['enforce', 'observe']).default('enforce'),
+    data_dir: file.default('data'),
+    manifests: file.default('manifests'),
+    policies: file.default('policies'),
+    upstreams: z.record(name, upstream).prefault({}),
+    listeners: z
+      .strictObject({
+        data: z
+          .strictObject({
+            host: host.default('127.0.0.1'),
+            port: port.default(8080),
+            tls: listenerTls.optional(),
+          })
+          .prefault({}),
+        admin: z
+          .strictObject({ host: host.default('127.0.0.1'), port: port.default(8081) })
+          .prefault({}),
+      })
+      .prefault({}),
+    identity: z
+      .strictObject({
+        agents: agents.prefault({}),
+        jwt: z.array(issuer).max(32).default([]),
+        mtls: z.record(z.string().min(1).max(1024), agentName).prefault({}),
+      })
+      .prefault({}),
+    limits: z
+      .strictObject({
+        body_bytes: z.int().min(1).max(1_073_741_824).default(10_485_760),
+        hold_bytes: z.int().min(0).max(1_073_741_824).default(1_048_576),
+        pre_identity: z
+          .strictObject({
+            refusals: z.int().min(1).max(1_000_000).default(100),
+            window_seconds: seconds.default(60),
+          })
+          .prefault({}),
+        event_loop_delay_ms: z.int().min(10).max(60_000).default(500),
+        drain_seconds: z.int().min(0).max(3600).default(30),
+      })
+      .prefault({}),
+    journal: z
+      .strictObject({
+        segment_bytes: z.int().min(65_536).max(1_073_741_824).default(67_108_864),
+        head_file: file.optional(),
+      })
+      .prefault({}),
+    evidence: z.strictObject({ master_key_file: file.optional() }).prefault({}),
+    idempotency: z.strictObject({ ttl_seconds: seconds.default(86_400) }).prefault({}),
+    passthrough: z.array(route).max(256).default([]),
+    websocket: z.array(route).max(256).default([]),
+    log: z
+      .strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') })
+      .prefault({}),
+    /** How much a refused agent is told beside the stable code. */
+    deny_detail: z.enum(['code', 'explain']).default('explain'),
+  })
+  .superRefine((config, context) => {
+    const fault = (at: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [at], message })
+    if (config.upstream === undefined && config.credential !== undefined) {
+      fault('credential', 'credential goes with upstream: expected both')
+    }
+    if (config.upstream !== undefined && config.upstreams.default !== undefined) {
+      fault('upstream', 'upstream is upstreams.default: expected one of the two')
+    }
+    for (const agent of Object.keys(config.agents ?? {})) {
+      if (config.identity.agents[agent] !== undefined) {
+        fault('agents', `${agent} is also under identity.agents: expected it once`)
+      }
+    }
+  })
+
+export type GateFile = z.infer<typeof gateFile>
+
+/** Draft 2020-12, of what may be written: defaults are told, not demanded. */
+export const gateJsonSchema = (): Record<string, unknown> => ({
+  title: 'capsule-gate: gate.yaml',
+  ...z.toJSONSchema(gateFile, { io: 'input', target: 'draft-2020-12' }),
+})
