@@ -16,7 +16,7 @@ export type LoadResult =
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
 type Parsed = Annotated & { readonly source: PolicyText; readonly json: PolicyJson }
-type Step<T> = { readonly value: readonly T[]; readonly findings: readonly Finding[] }
+type ParseStep = { readonly value: readonly Parsed[]; readonly findings: readonly Finding[] }
 
 /**
  * Levels of expression nesting. Cedar recurses once per level and exhausts the stack somewhere past a
@@ -62,17 +62,15 @@ async function inspectAll(
   const invalid = await validateAll(inspector, parsed.value, schema)
   if (hasFaults(invalid)) return { ok: false, findings: invalid }
 
-  const scoped = await scopeAll(inspector, parsed.value, schema)
-  const linted = parsed.value.flatMap((policy, index) => {
-    const actions = scoped.value[index] ?? []
-    return lintPolicy(policy.json, actions, policy.source)
-  })
-  const findings = [...invalid, ...scoped.findings, ...linted, ...lintSet(parsed.value)]
+  const linted = parsed.value.flatMap(({ json, source }) =>
+    lintPolicy(json, scopeOf(json, schema), source),
+  )
+  const findings = [...invalid, ...linted, ...lintSet(parsed.value)]
   if (hasFaults(findings)) return { ok: false, findings }
 
   const set = policySet(
     schema,
-    parsed.value.map((policy, index) => loaded(policy, scoped.value[index] ?? [])),
+    parsed.value.map((policy) => loaded(policy, scopeOf(policy.json, schema))),
   )
   const crashes = await rehearse(inspector, set)
   if (hasFaults(crashes)) return { ok: false, findings: crashes }
@@ -80,7 +78,7 @@ async function inspectAll(
 }
 
 /** Each policy by itself, so that its id is its own and a crash has a place. */
-async function parseAll(inspector: Inspector, texts: readonly PolicyText[]): Promise<Step<Parsed>> {
+async function parseAll(inspector: Inspector, texts: readonly PolicyText[]): Promise<ParseStep> {
   const answers = await inspector.ask(
     'policyToJson',
     texts.map(({ text }) => [text]),
@@ -134,32 +132,16 @@ async function validateAll(
   return answers.values.flatMap((answer) => validationFindings(answer, sources))
 }
 
-/** The actions each policy can apply to: what the engine slices the set by. */
-async function scopeAll(
-  inspector: Inspector,
-  policies: readonly Parsed[],
-  schema: PolicySchema,
-): Promise<Step<readonly ActionShape[]>> {
-  const answers = await inspector.ask(
-    'getValidRequestEnvsPolicy',
-    policies.map(({ source }) => [source.text, schema.json]),
-  )
-  if (!answers.ok) {
-    const sources = policies.map(({ source }) => source)
-    return { value: [], findings: [crash(answers, sources)] }
-  }
-  const byUid = new Map(
-    schema.actions.map((shape) => [`Action::${JSON.stringify(shape.action)}`, shape]),
-  )
-  const value = answers.values.map((answer) => {
-    const known =
-      answer.type === 'success' ? answer.actions.map((uid) => byUid.get(uid)) : [undefined]
-    // A name Cedar spells otherwise than JSON: the policy goes into every slice, which is never wrong.
-    return known.some((shape) => shape === undefined)
-      ? schema.actions
-      : known.filter((shape) => shape !== undefined)
-  })
-  return { value, findings: [] }
+/**
+ * The actions a policy is about: what the engine slices the set by. Its scope says it exactly, as the
+ * schema has no action groups, and validation has refused actions that do not exist.
+ */
+function scopeOf({ action }: PolicyJson, { actions }: PolicySchema): readonly ActionShape[] {
+  if (action.op === 'All') return actions
+  if ('slot' in action) return []
+  const entities = 'entities' in action ? action.entities : [action.entity]
+  const ids = new Set(entities.map((uid) => ('__entity' in uid ? uid.__entity.id : uid.id)))
+  return actions.filter((shape) => ids.has(shape.action))
 }
 
 function lintSet(policies: readonly Parsed[]): Finding[] {

@@ -13,7 +13,7 @@ export type LoadedPolicy = {
   readonly mode: Mode
   /** The operator's own words, for the private record. */
   readonly reason: string | null
-  /** The actions it can apply to; exact only because the set passed strict validation. */
+  /** The actions its scope names. */
   readonly actions: readonly string[]
 }
 

@@ -8,12 +8,7 @@ type CedarModule = typeof import('@cedar-policy/cedar-wasm/nodejs')
 /** The part of cedar-wasm the gate calls. */
 export type CedarWasm = Pick<
   CedarModule,
-  | 'getValidRequestEnvsPolicy'
-  | 'policyToJson'
-  | 'preparsePolicySet'
-  | 'preparseSchema'
-  | 'statefulIsAuthorized'
-  | 'validate'
+  'policyToJson' | 'preparsePolicySet' | 'preparseSchema' | 'statefulIsAuthorized' | 'validate'
 >
 
 export const CEDAR_MODULE = createRequire(import.meta.url).resolve(
