@@ -13,14 +13,27 @@ import {
  */
 export type NumberFault = { readonly path: string; readonly kind: 'float' | 'unsafe_integer' }
 
-const PLAIN = /^[^"\\\u0000-\u001f]*$/
-
 /** RFC 8785 §3.2.2.2. The parser refuses lone surrogates, so JSON.stringify's own escape of them is unreachable. */
-const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
+function quote(text: string): string {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x20 || code === 0x22 || code === 0x5c) return JSON.stringify(text)
+  }
+  return `"${text}"`
+}
 
-/** RFC 8785 §3.2.3: names sort by UTF-16 code units, which is how JavaScript compares strings. */
-const sorted = (names: string[]): string[] =>
-  names.length < 2 ? names : names.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+/**
+ * RFC 8785 §3.2.3: names sort by UTF-16 code units, which is how JavaScript compares strings. What is
+ * verified was mostly written canonically, so members that stand in order already are not sorted.
+ */
+function inOrder(value: JsonObject): Iterable<readonly [string, JsonValue]> {
+  let previous = ''
+  for (const name of value.keys()) {
+    if (name < previous) return [...value].sort(([a], [b]) => (a < b ? -1 : 1))
+    previous = name
+  }
+  return value
+}
 
 /** Null where the number has no canonical form here (see `numberFaults`). `-0` is written `0`. */
 function number(value: JsonNumber): string | null {
@@ -62,19 +75,21 @@ function write(value: JsonValue): string | undefined {
 function array(value: readonly JsonValue[]): string | undefined {
   if (value.length === 0) return undefined
   // Elements are never dropped (notes: [null], [[]] and [{}] stay).
-  return `[${value.map((element) => write(element) ?? empty(element)).join(',')}]`
+  let out = ''
+  for (const element of value) out += `${out === '' ? '[' : ','}${write(element) ?? empty(element)}`
+  return `${out}]`
 }
 
 const empty = (value: JsonValue): string => (value === null ? 'null' : isArray(value) ? '[]' : '{}')
 
-function object(value: JsonObject, without: readonly string[]): string | undefined {
+function object(members: JsonObject, without: readonly string[]): string | undefined {
   let out = ''
-  for (const name of sorted([...value.keys()])) {
+  for (const [name, value] of inOrder(members)) {
     if (without.length > 0 && without.includes(name)) continue
-    const member = write(value.get(name) as JsonValue)
-    if (member !== undefined) out += `${out === '' ? '' : ','}${quote(name)}:${member}`
+    const member = write(value)
+    if (member !== undefined) out += `${out === '' ? '{' : ','}${quote(name)}:${member}`
   }
-  return out === '' ? undefined : `{${out}}`
+  return out === '' ? undefined : `${out}}`
 }
 
 /** Plain JCS without normalization, as statement payloads have it. Null if a number forbids it. */
@@ -91,8 +106,8 @@ export function canonical(value: JsonValue): string | null {
     }
     return `[${parts.join(',')}]`
   }
-  for (const name of sorted([...value.keys()])) {
-    const text = canonical(value.get(name) as JsonValue)
+  for (const [name, member] of inOrder(value)) {
+    const text = canonical(member)
     if (text === null) return null
     parts.push(`${quote(name)}:${text}`)
   }

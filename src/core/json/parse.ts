@@ -22,8 +22,6 @@ export type Parsed = { readonly ok: true; readonly value: JsonValue } | ParseFai
 
 const LIMITS: ParseLimits = { maxDepth: 128, maxBytes: 16 * 1024 * 1024 }
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-/** A run without quote, backslash, controls or surrogates; surrogates take the slow, checked road. */
-const RUN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
   '\\': '\\',
@@ -143,11 +141,13 @@ class Reader {
     this.at++
     for (;;) {
       const from = this.at
-      RUN.lastIndex = from
-      RUN.test(text)
-      this.at = RUN.lastIndex
-      const run = text.slice(from, this.at)
-      const code = text.charCodeAt(this.at)
+      let end = from
+      let code = text.charCodeAt(end)
+      // NaN at the end of the text compares false. Surrogates take the slow, checked road.
+      while (code >= 0x20 && code !== 0x22 && code !== 0x5c && (code < 0xd800 || code > 0xdfff))
+        code = text.charCodeAt(++end)
+      this.at = end
+      const run = text.slice(from, end)
       if (code === 0x22) {
         this.at++
         return out === '' ? run : out + run

@@ -174,7 +174,7 @@ function checkRegistries(capsule: JsonObject, findings: Findings): void {
   }
 }
 
-const RESERVED = ['_sd', '_sd_alg', '...']
+const isReserved = (name: string): boolean => name === '_sd' || name === '_sd_alg' || name === '...'
 
 /** Seed §9.2: not interpreted here, so said to be there. */
 function reportReserved(value: JsonValue, findings: Findings): void {
@@ -182,7 +182,7 @@ function reportReserved(value: JsonValue, findings: Findings): void {
     for (const element of value) reportReserved(element, findings)
   } else if (isObject(value)) {
     for (const [name, member] of value) {
-      if (RESERVED.includes(name))
+      if (isReserved(name))
         findings.info(null, 'selective_disclosure_not_supported', `${name} is not interpreted`)
       reportReserved(member, findings)
     }

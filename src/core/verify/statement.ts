@@ -102,7 +102,7 @@ function compare(
       differs('capsule_decision_id', 'decision_id')
     if (decision === undefined && decisionId !== capsule.get('action_id')) open.add('decision_id')
   }
-  if (sub !== null && type === 'agent_action' && !subjects(capsule).includes(sub))
+  if (sub !== null && type === 'agent_action' && !isSubject(sub, capsule))
     differs('sub', 'operator and action_id')
   if (type === 'outcome') {
     // Its subject is the original action, which only the ledger knows (seed §3.3).
@@ -125,11 +125,13 @@ function checkOutcomeMember(
 }
 
 /** The seed gives no escaping, so another maker may have written the two parts raw. */
-function subjects(capsule: JsonObject): readonly string[] {
+function isSubject(sub: string, capsule: JsonObject): boolean {
   const operator = capsule.get('operator')
   const action = capsule.get('action_id')
-  if (typeof operator !== 'string' || typeof action !== 'string') return []
-  return [subjectUrn(operator, action), `urn:agent-action-capsule:${operator}:${action}`]
+  if (typeof operator !== 'string' || typeof action !== 'string') return false
+  return (
+    sub === `urn:agent-action-capsule:${operator}:${action}` || sub === subjectUrn(operator, action)
+  )
 }
 
 function sharesOperator(sub: string, capsule: JsonObject): boolean {
