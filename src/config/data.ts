@@ -36,15 +36,14 @@ export type DataOptions = {
   readonly dir: string
   readonly headFile: string | null
   readonly segmentBytes: number
+  /** So many lines after the last snapshot a new one is written; boot folds at most about as many. */
+  readonly snapshotEvery: number
   readonly idempotencyTtlSeconds: number
   readonly clock: Clock
   readonly report: (event: JournalReport) => void
   readonly journalSeams?: JournalSeams
   readonly evidenceSeams?: EvidenceSeams
 }
-
-/** So many lines after the last snapshot a new one is written; boot folds at most about as many. */
-const SNAPSHOT_EVERY = 50_000
 
 export async function openData(options: DataOptions): Promise<Data> {
   const { dir, clock } = options
@@ -61,20 +60,22 @@ export async function openData(options: DataOptions): Promise<Data> {
     masterKey,
     ...(options.evidenceSeams === undefined ? {} : { seams: options.evidenceSeams }),
   })
-  const inner = await openJournal({
-    dir: folder('journal'),
-    origin: originOf(tenantSalt),
-    signer,
-    keys: keys(),
-    clock,
-    headFile: options.headFile,
-    segmentBytes: options.segmentBytes,
-    report: options.report,
-    ...(options.journalSeams === undefined ? {} : { seams: options.journalSeams }),
-  })
+  const inner = await closingOnFailure(evidence, () =>
+    openJournal({
+      dir: folder('journal'),
+      origin: originOf(tenantSalt),
+      signer,
+      keys: keys(),
+      clock,
+      headFile: options.headFile,
+      segmentBytes: options.segmentBytes,
+      report: options.report,
+      ...(options.journalSeams === undefined ? {} : { seams: options.journalSeams }),
+    }),
+  )
   const state = createEmbeddedState({ keyTtlSeconds: options.idempotencyTtlSeconds })
-  await fold(inner, state)
-  const { journal, subscribe } = feeding(inner, state)
+  await closingOnFailure({ close: () => closeAll(inner, evidence) }, () => fold(inner, state))
+  const { journal, subscribe } = feeding(inner, state, options.snapshotEvery)
   return {
     signer,
     keys,
@@ -83,10 +84,24 @@ export async function openData(options: DataOptions): Promise<Data> {
     state,
     tenantSalt,
     subscribe,
-    async close() {
-      await journal.close()
-      await evidence.close()
-    },
+    close: () => closeAll(inner, evidence),
+  }
+}
+
+async function closeAll(...opened: { close(): Promise<void> }[]): Promise<void> {
+  for (const each of opened) await each.close()
+}
+
+/** A start that fails half-way holds no lock afterwards. */
+async function closingOnFailure<T>(
+  opened: { close(): Promise<void> },
+  next: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await next()
+  } catch (error) {
+    await opened.close()
+    throw error
   }
 }
 
@@ -101,6 +116,7 @@ async function fold(journal: OpenedJournal, state: EmbeddedState): Promise<void>
 function feeding(
   inner: OpenedJournal,
   state: EmbeddedState,
+  snapshotEvery: number,
 ): { journal: OpenedJournal; subscribe: Data['subscribe'] } {
   const listeners = new Set<(line: JournalLine) => void>()
   let applied: Head = inner.head()
@@ -115,7 +131,7 @@ function feeding(
         for (const listener of listeners) listener(line)
       })
       sinceSnapshot += lines.length
-      if (sinceSnapshot >= SNAPSHOT_EVERY) {
+      if (sinceSnapshot >= snapshotEvery) {
         sinceSnapshot = 0
         // A failed snapshot is reported by the journal and costs the next boot time, nothing else.
         inner.writeSnapshot(state.dump(), applied).catch(() => undefined)

@@ -12,6 +12,7 @@ import { type JudgesSource, loadJudges, publish } from './judges.js'
 export type GateOptions = JudgesSource &
   Pick<DataOptions, 'dir' | 'headFile' | 'journalSeams' | 'evidenceSeams'> & {
     readonly segmentBytes?: number
+    readonly snapshotEvery?: number
     readonly idempotencyTtlSeconds?: number
     readonly identity: IdentityOptions
     readonly report: (event: GateReport) => void
@@ -29,6 +30,7 @@ export type RunningGate = Gate & {
 }
 
 const SEGMENT_BYTES = 64 * 1024 * 1024
+const SNAPSHOT_EVERY = 50_000
 const DAY_SECONDS = 24 * 60 * 60
 
 /** Wiring by hand: adapters into ports, judges from disk, then recovery and the canary (DESIGN §4). */
@@ -40,6 +42,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
     ...options,
     clock,
     segmentBytes: options.segmentBytes ?? SEGMENT_BYTES,
+    snapshotEvery: options.snapshotEvery ?? SNAPSHOT_EVERY,
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? DAY_SECONDS,
     report: ({ kind, ...rest }) =>
       report({ level: 'warn', event: `journal_${kind}`, detail: JSON.stringify(rest) }),
