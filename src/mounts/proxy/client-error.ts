@@ -5,7 +5,13 @@ import type { Duplex } from 'node:stream'
 export function refuseBytes({ code }: NodeJS.ErrnoException, socket: Duplex): void {
   const status = STATUS[code ?? ''] ?? 400
   const reason = STATUS_CODES[status] ?? ''
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+  socket.write(`HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+  hangUp(socket)
+}
+
+/** What was written goes out first, and a peer that still sends has a moment to read it. */
+export function hangUp(socket: Duplex): void {
+  socket.end()
   socket.resume()
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))

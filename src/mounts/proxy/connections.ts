@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { hangUp } from './client-error.js'
 import type { BodyReading } from './read-body.js'
 
 /**
@@ -54,8 +55,8 @@ export function trackConnections(): Connections {
     },
     broken(socket, fault, refuse) {
       const lane = laneOf(socket)
-      if (lane.reading !== null) lane.reading.fail(fault)
-      else if (lane.waiting > 0) void lane.tail.then(() => socket.destroy())
+      if (lane.reading?.fail(fault) === true) return
+      if (lane.waiting > 0) void lane.tail.then(() => hangUp(socket))
       else refuse()
     },
     active: () => active,

@@ -10,12 +10,12 @@ export type BodyLimits = {
 }
 export type BodyReading = {
   readonly body: Promise<Body>
-  /** The parser gave up in the middle of this body. */
-  fail(fault: string): void
+  /** The parser gave up. False: this body was already whole, and what is wrong came behind it. */
+  fail(fault: string): boolean
 }
 
 const EMPTY: Body = { kind: 'read', bytes: new Uint8Array() }
-const done = (body: Body): BodyReading => ({ body: Promise.resolve(body), fail() {} })
+const done = (body: Body): BodyReading => ({ body: Promise.resolve(body), fail: () => false })
 
 /** What the head alone says about the body; null when it has to be read. */
 export function bodyFromHead(req: IncomingMessage, { maxBytes }: BodyLimits): Body | null {
@@ -29,7 +29,7 @@ export function bodyFromHead(req: IncomingMessage, { maxBytes }: BodyLimits): Bo
 export function readBody(req: IncomingMessage, limits: BodyLimits): BodyReading {
   const known = bodyFromHead(req, limits)
   if (known !== null) return done(known)
-  let fail: BodyReading['fail'] = () => {}
+  let fail: BodyReading['fail'] = () => false
   const body = new Promise<Body>((resolve) => {
     const pieces: Buffer[] = []
     const started = performance.now()
@@ -57,7 +57,11 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): BodyReading 
       if (length < seconds * limits.minBytesPerSecond) settle({ kind: 'aborted' })
     }
     const timer = setInterval(onTick, limits.graceMs)
-    fail = (fault) => settle({ kind: 'malformed', fault })
+    fail = (fault) => {
+      if (req.complete) return false
+      settle({ kind: 'malformed', fault })
+      return true
+    }
     req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
   })
   return { body, fail: (fault) => fail(fault) }

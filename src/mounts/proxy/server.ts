@@ -16,7 +16,7 @@ import { readHead } from './read-request.js'
 import { sendProblem } from './respond.js'
 
 /** The data plane: agents on one side, upstreams on the other. */
-export type Proxy = {
+export type ProxyServer = {
   listen(port: number, host: string): Promise<AddressInfo>
   /** New certificates for new connections; those open stay as they are. */
   reloadTls(tls: TlsFiles): void
@@ -40,7 +40,7 @@ export type ProxyStats = {
   readonly shed: number
 }
 
-export function createProxy(options: ProxyOptions, tls?: TlsFiles): Proxy {
+export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer {
   const { limits, report } = options
   const { parts } = options.gate
   const connections = trackConnections()
