@@ -83,8 +83,9 @@ export function segmentFiles(folder: string, seams: Seams, report: (finding: str
     },
 
     async close(segment: Segment): Promise<void> {
-      await writeSidecar(sidecar(segment.number), segment.size, segment.index, seams)
-      sound.add(segment.number)
+      const { number, size: bytes, index } = segment
+      await writeSidecar(sidecar(number), { number, bytes }, index, seams)
+      sound.add(number)
       closeSync(segment.fd)
     },
 
@@ -93,12 +94,12 @@ export function segmentFiles(folder: string, seams: Seams, report: (finding: str
       const file = path(number)
       const side = sidecar(number)
       if (!sound.has(number)) {
-        if (!isSidecarSound(side, statSync(file).size)) {
+        if (!isSidecarSound(side, { number, bytes: statSync(file).size })) {
           report(`${side}: missing or not that of its segment; made again`)
           const bytes = readFileSync(file)
           const { index } = indexed(bytes, file)
           try {
-            await writeSidecar(side, bytes.length, index, seams)
+            await writeSidecar(side, { number, bytes: bytes.length }, index, seams)
           } catch {
             // No room to write it: the segment itself still answers, only slower.
             return inMemory(index)

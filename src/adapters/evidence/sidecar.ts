@@ -17,11 +17,13 @@ const PER_KEY = 8
 /** Narrowed down to this many entries, the rest is one read. */
 const ONE_READ = 256
 
+/** Which segment an index is of: another one's would deny what is there. */
+export type Indexed = { readonly number: number; readonly bytes: number }
 type Layout = { readonly entries: number; readonly keys: number; readonly bodyCrc: number }
 
 export async function writeSidecar(
   path: string,
-  segmentBytes: number,
+  segment: Indexed,
   index: MemoryIndex,
   seams: Seams,
 ): Promise<void> {
@@ -41,17 +43,18 @@ export async function writeSidecar(
     at += PER_KEY
   }
   MAGIC.copy(bytes)
-  bytes.writeUInt32BE(segmentBytes, 8)
+  bytes.writeUInt32BE(segment.bytes, 8)
   bytes.writeUInt32BE(sorted.length, 12)
   bytes.writeUInt32BE(keys.length, 16)
   bytes.writeUInt32BE(crc32(bytes.subarray(HEAD)), 20)
-  bytes.writeUInt32BE(crc32(bytes.subarray(0, 24)), 24)
+  bytes.writeUInt32BE(segment.number, 24)
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, 28)), 28)
   await replaceFile(path, bytes, seams.before_index_swap)
   seams.after_index_swap?.()
 }
 
-/** True when the file is a whole index of a segment of that size. Reads all of it. */
-export function isSidecarSound(path: string, segmentBytes: number): boolean {
+/** True when the file is the whole index of that segment as it is now. Reads all of it. */
+export function isSidecarSound(path: string, segment: Indexed): boolean {
   let bytes: Buffer
   try {
     bytes = readFileSync(path)
@@ -59,16 +62,17 @@ export function isSidecarSound(path: string, segmentBytes: number): boolean {
     if (errnoOf(error) === 'ENOENT') return false
     throw error
   }
-  const layout = layoutOf(bytes, segmentBytes)
+  const layout = layoutOf(bytes, segment)
   if (layout === null) return false
   const size = HEAD + layout.entries * ENTRY + layout.keys * PER_KEY
   return bytes.length === size && crc32(bytes.subarray(HEAD)) === layout.bodyCrc
 }
 
-function layoutOf(head: Buffer, segmentBytes: number): Layout | null {
+function layoutOf(head: Buffer, segment: Indexed): Layout | null {
   if (head.length < HEAD || !head.subarray(0, MAGIC.length).equals(MAGIC)) return null
-  if (crc32(head.subarray(0, 24)) !== head.readUInt32BE(24)) return null
-  if (head.readUInt32BE(8) !== segmentBytes) return null
+  if (crc32(head.subarray(0, 28)) !== head.readUInt32BE(28)) return null
+  if (head.readUInt32BE(8) !== segment.bytes) return null
+  if (head.readUInt32BE(24) !== segment.number) return null
   return {
     entries: head.readUInt32BE(12),
     keys: head.readUInt32BE(16),

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { appendFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { openEvidence } from '../../../src/adapters/evidence/open.js'
@@ -87,6 +88,49 @@ describe('a changed byte', () => {
   })
 })
 
+describe('a forged head', () => {
+  /** Rewrites what stands in clear, checksum included, as somebody with the disk but no key could. */
+  async function forge(at: number, bytes: Uint8Array): Promise<void> {
+    await bench.evidence.close()
+    const file = readFileSync(segment())
+    Buffer.from(bytes).copy(file, at)
+    const end = 12 + file.readUInt32BE(4)
+    file.writeUInt32BE(crc32(file.subarray(0, end)), end)
+    writeFileSync(segment(), file)
+    await bench.reopen()
+  }
+
+  it('does not pass one action’s evidence off as another’s', async () => {
+    await bench.evidence.put(recordOf('mine', [one]))
+    await forge(12, sha256('victim'))
+    expect(await bench.evidence.byAction('victim')).toMatchObject({ state: 'damaged' })
+    expect(await bench.evidence.byAction('mine')).toEqual({ state: 'missing' })
+  })
+
+  it('does not pass one content off as another', async () => {
+    await bench.evidence.put(recordOf('mine', [one]))
+    await forge(12 + 32 + 16, Buffer.from(two.digest, 'hex'))
+    expect(await bench.evidence.byDigest(two.digest)).toMatchObject({ state: 'damaged' })
+  })
+
+  it('that names an erased key makes a record read as erased: who can write the disk can destroy', async () => {
+    await bench.evidence.put(recordOf('gone', [two], { subject: 'ada' }))
+    await bench.evidence.erase({ subject: 'ada' })
+    await bench.evidence.put(recordOf('mine', [one]))
+    const keyId = readFileSync(join(bench.dir, 'keys')).subarray(128 + 4, 128 + 20)
+    // A limit, stated: without the key nobody can tell. What was erased is in the journal, to compare.
+    await bench.evidence.close()
+    const file = readFileSync(segment())
+    const start = file.lastIndexOf('CGE1')
+    keyId.copy(file, start + 12 + 32)
+    const end = start + 12 + file.readUInt32BE(start + 4)
+    file.writeUInt32BE(crc32(file.subarray(start, end)), end)
+    writeFileSync(segment(), file)
+    await bench.reopen()
+    expect(await bench.evidence.byAction('mine')).toEqual({ state: 'erased' })
+  })
+})
+
 describe('a torn tail', () => {
   it('is cut at any byte of the last record, kept aside, reported; earlier ones stay', async () => {
     const size = await threeRecords()
@@ -149,7 +193,7 @@ describe('sidecars', () => {
     ['empty', async (file: string) => truncateSync(file, 0)],
     ['changed in an entry', async (file: string) => flip(file, 35)],
     ['changed in its head', async (file: string) => flip(file, 13)],
-    ["another segment's", async (file: string) => writeFileSync(file, 'CGEI0001 but not really')],
+    ['no index at all', async (file: string) => writeFileSync(file, 'CGEI0001 but not really')],
   ])('%s: made again, and said', async (_, hurt) => {
     const sidecars = await closedSegments()
     expect(sidecars).toHaveLength(5)
@@ -160,6 +204,20 @@ describe('sidecars', () => {
     await bench.reopen({ segmentBytes: 100 })
     await allPresent()
     expect(bench.evidence.findings()).toEqual([])
+  })
+
+  it("another segment's, or its own from before the segment grew: made again", async () => {
+    const sidecars = await closedSegments()
+    const [first, second, third, fourth] = sidecars as [string, string, string, string]
+    const own = readFileSync(first)
+    // Both segments hold one record of one size: nothing but the number tells their indexes apart.
+    writeFileSync(first, readFileSync(second))
+    writeFileSync(second, own)
+    writeFileSync(segment(3), Buffer.concat([readFileSync(segment(3)), readFileSync(segment(4))]))
+    expect([third, fourth].every((file) => statSync(file).size > 0)).toBe(true)
+    await bench.reopen({ segmentBytes: 100 })
+    await allPresent()
+    expect(bench.evidence.findings().filter((f) => f.includes('made again'))).toHaveLength(3)
   })
 
   it('answers for a digest that stands in hundreds of records of one segment', async () => {
