@@ -1,4 +1,4 @@
-const DIGITS = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+const DIGITS = [...'0123456789abcdef'].map((digit) => digit.charCodeAt(0))
 const HEX64 = /^[0-9a-f]{64}$/
 /** A call takes its characters as arguments, so only so many at once. */
 const CHUNK = 1024

@@ -14,8 +14,13 @@ export function encodeCbor(value: Cbor): Uint8Array<ArrayBuffer> {
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 export class CborWriter {
-  #buffer = new Uint8Array(256)
+  #buffer: Uint8Array<ArrayBuffer>
   #at = 0
+
+  /** `capacity` is a first guess; the buffer grows. */
+  constructor(capacity = 256) {
+    this.#buffer = new Uint8Array(capacity)
+  }
 
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#buffer.slice(0, this.#at)
@@ -42,27 +47,27 @@ export class CborWriter {
 
   head(major: number, argument: number | bigint): void {
     this.#reserve(9)
-    const buffer = this.#buffer
     const type = major << 5
-    if (argument < 24) {
-      buffer[this.#at++] = type | Number(argument)
-      return
+    if (argument < 24) this.#put(type | Number(argument), 0, 0)
+    else if (argument < 0x100) this.#put(type | 24, Number(argument), 1)
+    else if (argument < 0x10000) this.#put(type | 25, Number(argument), 2)
+    else if (argument < 0x100000000) this.#put(type | 26, Number(argument), 4)
+    else {
+      const wide = BigInt(argument)
+      this.#put(type | 27, Number(wide >> 32n), 4)
+      this.#bigEndian(Number(wide & 0xffffffffn), 4)
     }
-    const [info, width] =
-      argument < 0x100
-        ? [24, 1]
-        : argument < 0x10000
-          ? [25, 2]
-          : argument < 0x100000000
-            ? [26, 4]
-            : [27, 8]
-    buffer[this.#at++] = type | info
-    let rest = BigInt(argument)
-    for (let i = width - 1; i >= 0; i--) {
-      buffer[this.#at + i] = Number(rest & 0xffn)
-      rest >>= 8n
+  }
+
+  #put(initial: number, argument: number, width: number): void {
+    this.#buffer[this.#at++] = initial
+    this.#bigEndian(argument, width)
+  }
+
+  #bigEndian(value: number, width: number): void {
+    for (let shift = 8 * (width - 1); shift >= 0; shift -= 8) {
+      this.#buffer[this.#at++] = (value >>> shift) & 0xff
     }
-    this.#at += width
   }
 
   #reserve(length: number): void {
@@ -86,13 +91,14 @@ function write(out: CborWriter, value: Cbor): void {
 }
 
 function integer(out: CborWriter, value: number | bigint): void {
-  if (typeof value === 'number' && !Number.isSafeInteger(value)) {
-    throw new TypeError(`${value} is no safe integer`)
+  if (typeof value === 'number') {
+    if (!Number.isSafeInteger(value)) throw new TypeError(`${value} is no safe integer`)
+    out.head(value < 0 ? 1 : 0, value < 0 ? -1 - value : value)
+    return
   }
-  const wide = BigInt(value)
-  const argument = wide < 0n ? -1n - wide : wide
+  const argument = value < 0n ? -1n - value : value
   if (argument > 0xffffffffffffffffn) throw new TypeError(`${value} does not fit 64 bits`)
-  out.head(wide < 0n ? 1 : 0, argument)
+  out.head(value < 0n ? 1 : 0, argument)
 }
 
 function array(out: CborWriter, values: readonly Cbor[]): void {
@@ -101,21 +107,23 @@ function array(out: CborWriter, values: readonly Cbor[]): void {
 }
 
 function map(out: CborWriter, entries: CborMap): void {
-  const sorted = [...entries].map(([key, value]): [Uint8Array, CborKey, Cbor] => [
-    encodeCbor(key),
-    key,
-    value,
-  ])
+  const sorted = [...entries].map(([key, value]): [Uint8Array, Cbor] => [encodeKey(key), value])
   sorted.sort(([a], [b]) => compareBytes(a, b))
   out.head(5, sorted.length)
   let previous: Uint8Array | null = null
-  for (const [key, , value] of sorted) {
+  for (const [key, value] of sorted) {
     // 1 and 1n are two Map keys and one CBOR key.
     if (previous !== null && compareBytes(previous, key) === 0) throw new TypeError('duplicate key')
     previous = key
     out.raw(key)
     write(out, value)
   }
+}
+
+function encodeKey(key: CborKey): Uint8Array {
+  const out = new CborWriter(32)
+  write(out, key)
+  return out.bytes()
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
