@@ -84,7 +84,7 @@ function envelopeFault(
     const want = field(expected, name)
     const got = field(found, name)
     if (want === got) continue
-    return new JournalError(code, what, {
+    return new JournalError(got === undefined ? 'damaged' : code, what, {
       ...place,
       expected: `${name} ${want}`,
       found: got === undefined ? JSON.stringify(found) : `${name} ${got}`,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { isHex64 } from '../../core/hex.js'
 import type { Head } from '../../ports.js'
 import { errnoOf, JournalError, messageOf } from './error.js'
@@ -32,16 +32,16 @@ function decode(slot: string): SecondHead | null {
 
 /** Null when there is no file yet. A file without one good slot is damage, not a first start. */
 export async function readHeadFile(path: string): Promise<SecondHead | null> {
-  let text: string
+  let handle: FileHandle
   try {
-    text = await readFile(path, 'latin1')
+    handle = await open(path, 'r')
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return null
     throw error
   }
-  if (text.length === 0) return null
-  const heads = [decode(text.slice(0, SLOT)), decode(text.slice(SLOT, 2 * SLOT))]
-  const newest = heads.reduce((a, b) => (a === null || (b !== null && b.seq > a.seq) ? b : a))
+  const { text, slots, newer } = await readSlots(handle).finally(() => handle.close())
+  if (text === '') return null
+  const newest = slots[newer]
   if (newest === null) {
     throw new JournalError(
       'head_file',
@@ -68,13 +68,11 @@ export async function openHeadWriter(
   origin: string,
   failed: (why: string) => void,
 ): Promise<HeadWriter> {
-  const handle: FileHandle = await open(path, 'a').then(async (created) => {
-    await created.close()
-    return open(path, 'r+')
-  })
+  await (await open(path, 'a', 0o600)).close()
+  const handle = await open(path, 'r+')
   let next: Head | null = null
   let writing: Promise<void> | null = null
-  let slot = (await newerSlot(path)) === 0 ? 1 : 0
+  let slot = 1 - (await readSlots(handle)).newer
   const drain = async (): Promise<void> => {
     while (next !== null) {
       const head: Head = next
@@ -104,9 +102,19 @@ export async function openHeadWriter(
   }
 }
 
-/** The slot that holds the newest head: the other one is written first. */
-async function newerSlot(path: string): Promise<0 | 1> {
-  const text = await readFile(path, 'latin1')
-  const [a, b] = [decode(text.slice(0, SLOT)), decode(text.slice(SLOT, 2 * SLOT))]
-  return (b?.seq ?? 0) > (a?.seq ?? 0) ? 1 : 0
+type Slots = {
+  readonly text: string
+  readonly slots: readonly [SecondHead | null, SecondHead | null]
+  /** The slot with the newest head: the other one is written next. */
+  readonly newer: 0 | 1
+}
+
+async function readSlots(handle: FileHandle): Promise<Slots> {
+  const buffer = Buffer.alloc(2 * SLOT)
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
+  const text = buffer.toString('latin1', 0, bytesRead)
+  const first = decode(text.slice(0, SLOT))
+  const second = decode(text.slice(SLOT))
+  const newer = (second?.seq ?? 0) > (first?.seq ?? 0) ? 1 : 0
+  return { text, slots: [first, second], newer }
 }
