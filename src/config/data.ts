@@ -40,6 +40,8 @@ export type DataOptions = {
   readonly snapshotEvery: number
   readonly idempotencyTtlSeconds: number
   readonly clock: Clock
+  /** Kept apart from the data folder where the operator says so; made at first start. */
+  readonly masterKeyFile?: string
   readonly report: (event: JournalReport) => void
   readonly journalSeams?: JournalSeams
   readonly evidenceSeams?: EvidenceSeams
@@ -53,7 +55,7 @@ export async function openData(options: DataOptions): Promise<Data> {
   const signer = openSigner(folder('keys'))
   const keys = (): readonly PublicKeyRecord[] => exportKeyring(folder('keys')).keys
   const tenantSalt = hex(ownSecret(join(folder('keys'), 'tenant.salt'), 32))
-  const masterKey = ownSecret(join(folder('keys'), 'evidence.key'), 32)
+  const masterKey = ownSecret(options.masterKeyFile ?? join(folder('keys'), 'evidence.key'), 32)
 
   const evidence = await openEvidence({
     dir: folder('evidence'),
