@@ -114,6 +114,7 @@ export function journalContract(name: string, makeStore: () => Promise<JournalSt
       ['a raw line break', { type: 'NOTE', json: '{"a":\n1}' }],
       ['a type with quotes', { type: 'A","x":"', json: '{}' }],
       ['a lower-case type', { type: 'note', json: '{}' }],
+      ['more than a line may hold', entry({ pad: 'x'.repeat(3_000_000) })],
     ])('refuses %s and writes nothing of that call', async (_, bad) => {
       await expect(journal.append([entry({ n: 1 }), bad])).rejects.toThrow()
       expect(await read(journal)).toEqual([])

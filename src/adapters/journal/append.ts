@@ -42,12 +42,15 @@ export function createAppender(
   let closed = false
 
   const run = async (): Promise<void> => {
-    while (queue.length > 0 || probeDue) {
-      if (probeDue) await probe()
-      const batch = take()
-      if (batch.length > 0) await flush(batch)
+    try {
+      while (queue.length > 0 || probeDue) {
+        if (probeDue) await probe()
+        const batch = take()
+        if (batch.length > 0) await flush(batch)
+      }
+    } finally {
+      running = null
     }
-    running = null
   }
   const wake = (): void => {
     running ??= Promise.resolve().then(run)
@@ -70,21 +73,26 @@ export function createAppender(
     try {
       await write(admitted)
     } catch (error) {
-      await recover(admitted, error)
+      try {
+        await recover(admitted, error)
+      } catch (again) {
+        // Whatever else went wrong, nobody is left waiting.
+        reject(admitted, again, () => true)
+      }
     }
   }
 
   const write = async (batch: readonly Pending[]): Promise<void> => {
     if (batch.length === 0) return
     const lines = await committer.commit(batch.flatMap((pending) => pending.entries))
-    const { seq, prev } = committer.tail().cursor
-    durable({ seq, hash: prev })
     let from = 0
     for (const { entries, resolve } of batch) {
       const own = lines.slice(from, from + entries.length)
       resolve(own.map(({ seq, at, hash }) => ({ seq, at, hash })))
       from += entries.length
     }
+    const { seq, prev } = committer.tail().cursor
+    durable({ seq, hash: prev })
   }
 
   /** The batch is off the disk again. Conclusions get the reserve's space, step by step; the rest is refused. */

@@ -13,6 +13,7 @@ export type JournalOptions = {
   /** The second place for the newest head; outside `dir`, or it is restored together with it. */
   readonly headFile: string | null
   readonly onHead?: (head: Head) => void
+  /** MUST NOT throw. */
   readonly report?: (report: JournalReport) => void
   readonly segmentBytes?: number
   readonly reserveBytes?: number
@@ -49,6 +50,7 @@ export type JournalReport =
   | { readonly kind: 'snapshot_failed'; readonly why: string }
   | { readonly kind: 'head_file_missing'; readonly file: string }
   | { readonly kind: 'head_file_failed'; readonly file: string; readonly why: string }
+  | { readonly kind: 'head_listener_failed'; readonly why: string }
   | { readonly kind: 'index_rebuilt'; readonly file: string; readonly why: string }
   | { readonly kind: 'index_failed'; readonly file: string; readonly why: string }
   | { readonly kind: 'seal_failed'; readonly file: string; readonly why: string }

@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { isOrigin } from '../../core/journal/line.js'
+import type { Plain } from '../../core/json/value.js'
 import type { Head } from '../../ports.js'
 import { createAppender } from './append.js'
 import { type Booted, boot } from './boot.js'
 import { createCommitter } from './commit.js'
 import { claimEpoch, type Epoch } from './epoch.js'
-import { messageOf, writeFailure } from './error.js'
+import { JournalError, messageOf, writeFailure } from './error.js'
 import { findLines } from './find.js'
 import { openHeadWriter } from './head-file.js'
 import { createIndexes } from './indexes.js'
@@ -73,7 +74,12 @@ async function start(
   held.push(committer.close)
   const durable = (head: Head): void => {
     headWriter?.push(head)
-    options.onHead?.(head)
+    try {
+      options.onHead?.(head)
+    } catch (error) {
+      // The lines are durable and acknowledged: a listener's trouble is not theirs.
+      report({ kind: 'head_listener_failed', why: messageOf(error) })
+    }
   }
   const appender = createAppender(committer, reserve, durable, report)
   held.push(appender.close)
@@ -96,6 +102,22 @@ async function start(
     await verified
   })
 
+  let snapshotting: Promise<unknown> = Promise.resolve()
+  held.push(async () => {
+    await snapshotting
+  })
+  const write = async (state: Plain, upTo: Head): Promise<void> => {
+    try {
+      if (seams.before_snapshot) await seams.before_snapshot()
+      epoch.check()
+      await writeSnapshotFile(dir, origin, signer, upTo, state)
+      if (seams.after_snapshot) await seams.after_snapshot()
+    } catch (error) {
+      report({ kind: 'snapshot_failed', why: messageOf(error) })
+      throw error instanceof JournalError ? error : writeFailure(error, dir)
+    }
+  }
+
   return {
     origin,
     append: appender.append,
@@ -114,14 +136,10 @@ async function start(
     snapshot: booted.snapshot,
     async writeSnapshot(state, upTo = head()) {
       if (upTo.seq > head().seq) throw new TypeError(`line ${upTo.seq} is not durable yet`)
-      try {
-        if (seams.before_snapshot) await seams.before_snapshot()
-        await writeSnapshotFile(dir, origin, signer, upTo, state)
-        if (seams.after_snapshot) await seams.after_snapshot()
-      } catch (error) {
-        report({ kind: 'snapshot_failed', why: messageOf(error) })
-        throw writeFailure(error, dir)
-      }
+      // One at a time: they share the file they are prepared in.
+      const turn = snapshotting.then(() => write(state, upTo))
+      snapshotting = Promise.allSettled([turn])
+      await turn
     },
     verified,
   }

@@ -23,7 +23,9 @@ const HEADROOM = 256 * 1024
 
 export async function openReserve(dir: string, bytes: number): Promise<Reserve> {
   const handle = await open(join(dir, 'reserve'), 'a+', 0o600)
-  let held = Math.min((await handle.stat()).size, bytes)
+  // More than asked: a smaller setting than last time, or a crash while proving headroom.
+  if ((await handle.stat()).size > bytes) await handle.truncate(bytes)
+  let held = (await handle.stat()).size
   const filler = Buffer.allocUnsafe(STEP)
   const grow = async (from: number, to: number): Promise<void> => {
     for (let at = from; at < to; ) {

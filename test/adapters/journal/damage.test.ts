@@ -240,6 +240,16 @@ describe('the second head', () => {
     expect((await refusal()).code).toBe('foreign_origin')
   })
 
+  it('may have a listener that throws: the line was acknowledged all the same', async () => {
+    const onHead = () => {
+      throw new Error('no network')
+    }
+    const journal = await place.open({ onHead })
+    expect(await journal.append([note(1)])).toHaveLength(1)
+    expect(place.reports).toEqual([{ kind: 'head_listener_failed', why: 'no network' }])
+    expect(journal.health().ok).toBe(true)
+  })
+
   it('is told of every head in order, and never before it is durable', async () => {
     const heads: number[] = []
     const journal = await place.open({ onHead: ({ seq }) => heads.push(seq) })
@@ -338,6 +348,17 @@ describe('a snapshot', () => {
     const journal = await place.open()
     expect((await journal.verified).damage).toContain('line')
     expect(journal.health().ok).toBe(false)
+  })
+
+  it('asked for many times at once is written whole, the last one last', async () => {
+    const journal = await place.open()
+    await journal.append([note(1)])
+    const sizes = Array.from({ length: 8 }, (_, n) => n)
+    await Promise.all(
+      sizes.map((n) => journal.writeSnapshot({ n, pad: 'x'.repeat(50_000 * (8 - n)) })),
+    )
+    await journal.close()
+    expect((await place.open()).snapshot?.state).toMatchObject({ n: 7 })
   })
 
   it('of a line that is not durable is refused', async () => {

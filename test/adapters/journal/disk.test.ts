@@ -218,6 +218,22 @@ describe('a failing disk', () => {
     expect(journal.head().seq).toBe(0)
   })
 
+  it('in whatever way it fails leaves nobody waiting, and the next one is served', async () => {
+    let fail = true
+    const journal = await place.open({
+      files: {
+        write(fd, buffer, start, length) {
+          if (fail) throw 'not even an error'
+          return writeSync(fd, buffer, start, length)
+        },
+      },
+    })
+    await expect(journal.append([note(1)], { urgent: true })).rejects.toBeDefined()
+    fail = false
+    await journal.append([note(2)], { urgent: true })
+    expect((await allLines(journal)).map(({ n }) => n)).toEqual([2])
+  })
+
   it('under a seal leaves the segment open, tells, and seals it later', async () => {
     let fail = false
     const journal = await place.open({

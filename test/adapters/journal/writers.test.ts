@@ -126,6 +126,13 @@ describe('the writer epoch', () => {
     expect(await readFile(file, 'utf8')).toContain('the newer writer\n')
   })
 
+  it('taken stops snapshots too', async () => {
+    const journal = await place.open()
+    await journal.append([note(1)])
+    await takeOver()
+    await expect(journal.writeSnapshot({})).rejects.toMatchObject({ code: 'fenced' })
+  })
+
   it('deleted means that nothing may be written', async () => {
     const journal = await place.open()
     await rm(join(place.dir, 'epoch'))
