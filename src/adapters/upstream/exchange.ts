@@ -113,9 +113,10 @@ export function exchange(connection: Connection, order: Order): Promise<Exchange
       },
       end() {
         if (concluded || head === null || body === null) return
-        if (head.framing.kind === 'close' && rule.close_delimited === 'refuse') {
-          cut('close_delimited')
-          return
+        if (head.framing.kind === 'close') {
+          if (rule.close_delimited === 'refuse') return cut('close_delimited')
+          // Whether close_notify came, or only someone's FIN, cannot be learnt from Node's TLS.
+          if (connection.tls) return cut('close_delimited_over_tls')
         }
         const observation = witness(head, FRAMING[head.framing.kind], body.seal(), rule)
         conclude({ observation, restMs: head.keepAliveMs })

@@ -65,7 +65,7 @@ export function createPool(origin: Origin): Pool {
       return { cause: 'not_quiet', deadline: false }
     },
     rest(connection, restMs) {
-      if (closed || restMs <= 0 || idle.length >= MAX_IDLE || !connection.usable) {
+      if (closed || idle.length >= MAX_IDLE || !connection.usable) {
         connection.discard()
         return
       }

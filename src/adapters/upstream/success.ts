@@ -1,5 +1,6 @@
 import { isArray, isObject, JsonNumber, type JsonValue, type Plain } from '../../core/json/value.js'
 import type { ToolRule } from '../../core/manifest/model.js'
+import { pointerTokens, resolvePointer } from '../../core/manifest/pointer.js'
 
 /** The manifest's word on whether an observed response is a success (DESIGN §6). */
 export type SuccessRule = ToolRule['success']
@@ -15,11 +16,20 @@ export function succeeded(rule: SuccessRule, status: number, body: ReadBody): bo
   if (rule.unless.length === 0 || body.kind === 'empty') return true
   // An in-body failure that cannot be looked for was not excluded: fail closed.
   if (body.kind === 'opaque') return false
-  return !rule.unless.some(({ pointer, op, value }) => {
-    const found = at(body.value, pointer)
-    if (found === undefined) return false
-    return op === 'exists' ? !isAbsent(found) : equals(found, value ?? null)
-  })
+  return !rule.unless.some((failure) => holds(failure, body.value))
+}
+
+function holds({ pointer, op, value }: SuccessRule['unless'][number], body: JsonValue): boolean {
+  const found = resolvePointer(body, pointerTokens(pointer))
+  switch (found.kind) {
+    case 'absent':
+      return false
+    case 'ambiguous':
+      // Whether this spelling is the tool's error member nobody can say: not proven a success.
+      return true
+    case 'found':
+      return op === 'exists' ? !isAbsent(found.value) : equals(found.value, value ?? null)
+  }
 }
 
 function within(range: string, status: number): boolean {
@@ -27,20 +37,6 @@ function within(range: string, status: number): boolean {
   if (match === null) return false
   const from = Number(match[1])
   return status >= from && status <= Number(match[2] ?? from)
-}
-
-/** RFC 6901; undefined when nothing is there. */
-export function at(value: JsonValue, pointer: string): JsonValue | undefined {
-  if (pointer === '') return value
-  if (!pointer.startsWith('/')) return undefined
-  let here: JsonValue | undefined = value
-  for (const step of pointer.slice(1).split('/')) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (isObject(here)) here = here.get(name)
-    else if (isArray(here)) here = /^(?:0|[1-9][0-9]*)$/.test(name) ? here[Number(name)] : undefined
-    else return undefined
-  }
-  return here
 }
 
 /** Seed §2: what normalizes away shares its digest with absence, so it must share its verdict too. */
@@ -73,7 +69,8 @@ const MAX_REFERENCE = 256
 /** effect.external_ref (seed §5.2): a string or a number's own token; anything else is no reference. */
 export function referenceAt(body: ReadBody, pointer: string): string | null {
   if (body.kind !== 'json') return null
-  const found = at(body.value, pointer)
-  const text = found instanceof JsonNumber ? found.token : found
+  const found = resolvePointer(body.value, pointerTokens(pointer))
+  if (found.kind !== 'found') return null
+  const text = found.value instanceof JsonNumber ? found.value.token : found.value
   return typeof text === 'string' && text !== '' && text.length <= MAX_REFERENCE ? text : null
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { Octets, ResponseBinding } from '../../core/capsule/model.js'
 import { type Framing, type Observation, ObservedResponse } from '../../core/capsule/observation.js'
 import { jsonDigest, jsonDigestOf } from '../../core/json/build.js'
 import { parse } from '../../core/json/parse.js'
+import { nodeCrypto } from '../crypto-node.js'
 import type { ResponseBody } from './response-body.js'
 import type { ResponseHead } from './response-head.js'
 import { type ReadBody, referenceAt, type SuccessRule, succeeded } from './success.js'
@@ -16,7 +16,6 @@ export type WitnessRule = {
   readonly digest_salt: Uint8Array | null
 }
 
-const sha256 = (data: Uint8Array): Uint8Array => createHash('sha256').update(data).digest()
 const JSON_TYPE = /^application\/(?:json|[!#$%&'*+\-.^_`|~0-9a-z]+\+json)[ \t]*(?:;|$)/i
 
 const isCoded = ({ contentEncoding }: ResponseHead): boolean =>
@@ -74,8 +73,8 @@ function bind(
   read: ReadBody,
   salted: boolean,
 ): { binding: ResponseBinding; responseDigest: string } {
-  if (salted) return { binding: 'octets-salted', responseDigest: jsonDigest(octets, { sha256 }) }
-  const value = read.kind === 'json' ? jsonDigestOf(read.value, { sha256 }) : null
+  if (salted) return { binding: 'octets-salted', responseDigest: jsonDigest(octets, nodeCrypto) }
+  const value = read.kind === 'json' ? jsonDigestOf(read.value, nodeCrypto) : null
   if (value !== null) return { binding: 'json', responseDigest: value }
-  return { binding: 'octets', responseDigest: jsonDigest(octets, { sha256 }) }
+  return { binding: 'octets', responseDigest: jsonDigest(octets, nodeCrypto) }
 }

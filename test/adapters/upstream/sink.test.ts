@@ -1,7 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ResponseSink } from '../../../src/adapters/upstream/sink.js'
 import { createUpstream, type Upstream } from '../../../src/adapters/upstream/upstream.js'
-import { type Behaviour, type RawUpstream, rawUpstream } from '../../support/raw-upstream.js'
+import {
+  answering,
+  type Behaviour,
+  type RawUpstream,
+  rawUpstream,
+} from '../../support/raw-upstream.js'
 import { ALLOWED, collector, complete, RULE, request, sent } from './harness.js'
 
 let server: RawUpstream | null = null
@@ -166,12 +171,12 @@ describe('a sink', () => {
     expect(sink.body().toString()).toBe('ok')
   })
 
-  it('that still writes when the answer is complete does not hold the observation up', async () => {
-    const tool = await against(async (peer) => {
-      await peer.request()
-      await peer.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
-    })
-    const sink = sinkOf({ data: () => new Promise<void>(() => {}) })
-    complete(await tool.send(request(), RULE, sink, ALLOWED))
+  it('that is still busy at the end: holds up neither the observation nor the next call', async () => {
+    const tool = await against(answering('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'))
+    const rule = { ...RULE, connection: 'pooled' } as const
+    const busy = sinkOf({ data: () => new Promise<void>(() => {}) })
+    complete(await tool.send(request(), rule, busy, ALLOWED))
+    complete(await tool.send(request(), rule, busy, ALLOWED))
+    expect(tool.stats().reused).toBe(1)
   })
 })

@@ -80,6 +80,11 @@ describe('binding', () => {
     ['another type', '{"a":1}', { headers: 'content-type: text/plain\r\n' }],
     ['no type', '{"a":1}', { headers: '' }],
     [
+      'a coding it does not have',
+      '{"a":1}',
+      { headers: 'content-type: application/json\r\ncontent-encoding: br\r\n' },
+    ],
+    [
       'two types',
       '{"a":1}',
       { headers: 'content-type: text/x\r\ncontent-type: application/json\r\n' },
@@ -172,6 +177,7 @@ describe('success', () => {
     ['an unreadable body', '{"error":', false],
     ['a duplicate name', '{"ok":1,"ok":2}', false],
     ['no body', '', true],
+    ['an error in another letter case', '{"Error":1}', false],
   ])('unless /error exists, with %s', async (_, body, expected) => {
     expect((await observed({ body, rule: noError })).success).toBe(expected)
   })
@@ -206,6 +212,7 @@ describe('external_ref', () => {
     ['{"id":9007199254740993}', '9007199254740993'],
     ['{"id":1.50}', '1.50'],
     ['{"id":""}', undefined],
+    ['{"id":"a","ID":"b"}', undefined],
     ['{"id":null}', undefined],
     ['{"id":{"a":1}}', undefined],
     ['{"id":true}', undefined],
