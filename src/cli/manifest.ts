@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { loadConfig } from '../config/load.js'
-import { loadManifests } from '../config/load-manifests.js'
+import { loadManifests, unknownUpstreams } from '../config/load-manifests.js'
 import type { ConfigProblem } from '../config/model.js'
 import type { LoadedManifest } from '../core/manifest/match.js'
 import type { ToolRule } from '../core/manifest/model.js'
@@ -27,19 +27,17 @@ export function register(program: Command): void {
 }
 
 /** The folder: named, or what the configuration says, or ./manifests. */
-function folderOf({ config, dir }: Options): string | readonly ConfigProblem[] {
-  if (dir !== undefined) return resolve(dir)
-  if (config === undefined) return resolve('manifests')
-  const loaded = loadConfig(config, process.env)
-  return loaded.ok ? loaded.config.manifests : loaded.problems
-}
-
-function load(options: Options): readonly LoadedManifest[] | null {
-  const folder = folderOf(options)
-  const loaded = typeof folder === 'string' ? loadManifests(folder) : null
-  if (loaded?.ok === true) return loaded.manifests
-  reportProblems(loaded?.problems ?? (folder as readonly ConfigProblem[]), options.json === true)
-  return null
+function load({ config, dir, json }: Options): readonly LoadedManifest[] | null {
+  const fail = (problems: readonly ConfigProblem[]): null => {
+    reportProblems(problems, json === true)
+    return null
+  }
+  const gate = config === undefined ? null : loadConfig(config, process.env)
+  if (gate?.ok === false) return fail(gate.problems)
+  const loaded = loadManifests(resolve(dir ?? gate?.config.manifests ?? 'manifests'))
+  if (!loaded.ok) return fail(loaded.problems)
+  const homeless = gate === null ? [] : unknownUpstreams(gate.config, loaded.manifests)
+  return homeless.length > 0 ? fail(homeless) : loaded.manifests
 }
 
 function show(id: string | undefined, options: Options): void {

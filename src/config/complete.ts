@@ -119,6 +119,11 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
       }
     }
   }
+  for (const [subject, agent] of Object.entries(given.identity.mtls)) {
+    if (agent in agents) continue
+    const pointer = place('/identity/mtls', subject)
+    fault(pointer, `there is no agent ${agent}`, 'write it under identity.agents')
+  }
   const dataDir = path(given.data_dir)
   const { tls, ...data } = given.listeners.data
   const config: GateConfig = {

@@ -5,7 +5,7 @@ import { expand, manifestDigest } from '../core/manifest/expand.js'
 import { compileRouter, type LoadedManifest, type Router } from '../core/manifest/match.js'
 import { runTests } from '../core/manifest/run-tests.js'
 import type { Problem } from '../core/manifest/tree.js'
-import type { ConfigProblem } from './model.js'
+import type { ConfigProblem, GateConfig } from './model.js'
 import { readText } from './read-text.js'
 import { readYaml } from './yaml.js'
 
@@ -56,6 +56,22 @@ export function loadManifests(dir: string): LoadedManifests {
     return { ok: false, problems: between }
   }
   return { ok: true, manifests, router: compiled.router }
+}
+
+/** A manifest for an upstream that gate.yaml does not have would never match a call. */
+export function unknownUpstreams(
+  { upstreams }: Pick<GateConfig, 'upstreams'>,
+  manifests: readonly LoadedManifest[],
+): readonly ConfigProblem[] {
+  return manifests
+    .filter(({ manifest }) => !Object.hasOwn(upstreams, manifest.upstream))
+    .map(({ manifest }) => ({
+      file: manifest.id,
+      line: null,
+      column: null,
+      message: `there is no upstream ${manifest.upstream}`,
+      way_out: 'name one of upstreams in gate.yaml, or add it there',
+    }))
 }
 
 const placed = ({ line, column, message, way_out }: Problem): Omit<ConfigProblem, 'file'> => ({

@@ -50,7 +50,8 @@ export function readYaml(text: string): YamlRead {
       version: '1.2',
       schema: 'core',
       merge: false,
-      uniqueKeys: true,
+      // `convert` finds names that occur twice; the package's own search is quadratic.
+      uniqueKeys: false,
       strict: true,
       prettyErrors: false,
     })

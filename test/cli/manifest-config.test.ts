@@ -55,7 +55,7 @@ describe('manifest show', () => {
 
 describe('manifest check', () => {
   it('exits 0 on good manifests found through gate.yaml', () => {
-    writeFileSync(join(dir, 'gate.yaml'), 'operator: acme\n')
+    writeFileSync(join(dir, 'gate.yaml'), 'upstream: https://pay.internal\n')
     const { status, stdout } = run(['manifest', 'check', '-c', join(dir, 'gate.yaml')])
     expect(stdout).toContain('ok  com.acme.payments  1 tools, 0 tests passed')
     expect(status).toBe(0)
@@ -65,6 +65,13 @@ describe('manifest check', () => {
     writeFileSync(join(dir, 'manifests', 'payments.yaml'), `${PAYMENTS}colour: red\n`)
     const { status, stderr } = run(['manifest', 'check', '-d', manifests()])
     expect(stderr).toContain('payments.yaml:10:1: unknown key "colour"; known here: manifest, id')
+    expect(status).toBe(1)
+  })
+
+  it('exits 1 when gate.yaml has no such upstream', () => {
+    writeFileSync(join(dir, 'gate.yaml'), 'operator: acme\n')
+    const { status, stderr } = run(['manifest', 'check', '-c', join(dir, 'gate.yaml')])
+    expect(stderr).toContain('com.acme.payments: there is no upstream default')
     expect(status).toBe(1)
   })
 

@@ -200,9 +200,10 @@ describe('problems', () => {
       'https',
     ],
     ['a route to nowhere', 'passthrough: [{path: /docs}]', 'there is no upstream default'],
+    ['a certificate of nobody', 'identity: {mtls: {"CN=x": ghost}}', 'there is no agent ghost'],
     ['a mode that is none', 'mode: off', 'mode'],
     ['a list', '[a]', 'gate.yaml'],
-    ['a duplicate key', 'operator: a\noperator: b', 'unique'],
+    ['a duplicate key', 'operator: a\noperator: b', 'gate.yaml:2:1: "operator" is there twice'],
     ['an alias', 'operator: &a x\ndata_dir: *a', 'anchor'],
   ])('%s', (_name, text, message) => {
     const found = problems(text)

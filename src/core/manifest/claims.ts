@@ -42,7 +42,7 @@ export function claimOf(
 ): Claimed {
   const { predicate } = constraint
   const scope = scopeKey(id, predicate.scope, inputs, crypto)
-  if (scope === null) return { ok: false, why: 'an input of the scope is missing' }
+  if (scope === null) return { ok: false, why: 'an input of the scope is missing or has no digest' }
   const amount = amountOf(predicate, inputs)
   if (amount === null) return { ok: false, why: 'the amount is missing, no decimal, or negative' }
   const max = predicate.kind === 'dedupe_key' ? '1' : limitOf(constraint, predicate.max, inputs)
@@ -83,5 +83,10 @@ function scopeKey(
     if (value === undefined) return null
     values[name] = value
   }
-  return jsonDigest({ constraint: id, scope: values }, crypto)
+  try {
+    return jsonDigest({ constraint: id, scope: values }, crypto)
+  } catch {
+    // Evidence under audit may hold what no call can: a float, half a character.
+    return null
+  }
 }

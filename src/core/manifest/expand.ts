@@ -6,7 +6,7 @@ import { expandConstraint } from './expand-constraint.js'
 import { expandRule, RULE_KEYS, type RuleDraft, TOOL_KEYS } from './expand-rule.js'
 import { expandTests } from './expand-tests.js'
 import type { Constraint, Manifest } from './model.js'
-import { NAMESPACED, qualify } from './names.js'
+import { isOurs, NAMESPACED, qualify } from './names.js'
 import {
   createReader,
   type Fields,
@@ -61,6 +61,7 @@ function read(reader: Reader, root: Node): Manifest | undefined {
       ? undefined
       : reader.problem(root, 'the manifest has no id', 'write id: com.acme.payments')
   }
+  if (isOurs(id)) reader.problem(root, `${id} is the gate's own name`, 'use a name of yours')
   reader.oneOf(fields.get('manifest'), ['gate.constraints/v1'])
   reader.oneOf(reader.fields(fields.get('default'), ['no_match'])?.get('no_match'), ['deny'])
   const drafts = readRules(reader, root, fields, id)

@@ -4,6 +4,8 @@ const BARE = /^[a-z][a-z0-9_]{0,62}$/
 /** The gate's own records, such as Cedar's decision. */
 const OURS = 'dev.capsulegate.'
 
+export const isOurs = (id: string): boolean => `${id}.`.startsWith(OURS)
+
 /** A bare id goes under the manifest's; null for what is neither bare nor namespaced, or is ours. */
 export function qualify(name: string, manifestId: string): string | null {
   if (BARE.test(name)) return `${manifestId}.${name}`

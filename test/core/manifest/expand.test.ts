@@ -68,6 +68,11 @@ describe('the manifest of the design page', () => {
     expect(manifestDigest(other, nodeCrypto)).not.toBe(manifestDigest(manifest, nodeCrypto))
   })
 
+  it('expands to itself also for a tool that is called by name', () => {
+    const byName = manifestOf(tool('args: {order: string}'))
+    expect(JSON.stringify(manifestOf(JSON.stringify(byName)))).toBe(JSON.stringify(byName))
+  })
+
   it('is frozen through and through', () => {
     expect(() => {
       Object.assign(manifest.constraints['com.acme.payments.amount_cap']?.thresholds ?? {}, {
@@ -149,6 +154,11 @@ describe('refusals', () => {
       'an id that is not reverse-DNS',
       PAYMENTS.replace('com.acme.payments', 'payments'),
       'is not a',
+    ],
+    [
+      'the name of the gate',
+      PAYMENTS.replace('com.acme.payments', 'dev.capsulegate'),
+      "gate's own",
     ],
     ['an unknown key at the top', `${PAYMENTS}colour: red\n`, 'unknown key "colour"'],
     ['an unknown key in a tool', tool('match: POST /v1\nretries: 3'), 'unknown key "retries"'],
@@ -339,6 +349,12 @@ describe('hostile YAML', () => {
       null,
       true,
     ])
+  })
+
+  it('sixty thousand names take no quadratic time to compare', () => {
+    const text = Array.from({ length: 60_000 }, (_, n) => `k${n}: 1`).join('\n')
+    expect(readYaml(text).ok).toBe(true)
+    expect(readYaml(`${text}\nk5: 1`).ok).toBe(false)
   })
 
   it('takes __proto__ as data', () => {

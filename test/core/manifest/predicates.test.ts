@@ -246,6 +246,8 @@ describe('judging is total and deterministic', () => {
         fc.boolean(),
         fc.string({ unit: 'binary' }),
         fc.integer(),
+        fc.double(),
+        fc.constantFrom('\ud800', Number.NaN, 2 ** 60),
         fc.constantFrom('1', '1.5', '-0', '1e5', NOON, 'https://a.com/', 'EUR'),
         fc.array(tie('value')),
         fc.dictionary(
