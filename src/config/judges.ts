@@ -4,7 +4,7 @@ import { loadPolicies } from '../adapters/cedar/load.js'
 import { warmUp } from '../adapters/cedar/warm-up.js'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import type { Mode } from '../core/capsule/model.js'
-import { canonicalOf, normalize } from '../core/json/build.js'
+import { canonicalOf } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import { manifestDigest } from '../core/manifest/expand.js'
 import { compileRouter, type LoadedManifest } from '../core/manifest/match.js'
@@ -66,7 +66,7 @@ export async function loadJudges(
       { digest: set.digest, bytes: utf8(set.document) },
       ...manifests.map(({ manifest, digest }) => ({
         digest,
-        bytes: utf8(canonicalOf(normalize(manifest as unknown as Plain))),
+        bytes: utf8(canonicalOf(manifest as unknown as Plain)),
       })),
     ],
   }
