@@ -63,6 +63,6 @@ function show(keys: readonly OwnKey[]): void {
     if (cell === 'active') return paint('green', cell)
     return cell === 'retired' ? paint('dim', cell) : cell
   })) {
-    print(line.replace(/ +$/, ''))
+    print(line)
   }
 }

@@ -1,13 +1,21 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import * as config from './config.js'
 import * as conformance from './conformance.js'
 import * as keys from './keys.js'
+import * as manifest from './manifest.js'
 import { EXIT, plain, UsageError } from './output.js'
 import * as verify from './verify.js'
 
 /** One file per command; each registers itself and sets the exit code. */
-const COMMANDS: readonly { register(program: Command): void }[] = [keys, verify, conformance]
+const COMMANDS: readonly { register(program: Command): void }[] = [
+  config,
+  manifest,
+  keys,
+  verify,
+  conformance,
+]
 
 async function main(argv: readonly string[]): Promise<number> {
   const program = new Command('capsule-gate')

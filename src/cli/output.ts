@@ -54,7 +54,8 @@ export function table(
         const pad = i === row.length - 1 ? '' : ' '.repeat((widths[i] ?? 0) - cell.length)
         return paint(cell, i) + pad
       })
-      .join('  '),
+      .join('  ')
+      .trimEnd(),
   )
 }
 
