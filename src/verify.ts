@@ -39,6 +39,17 @@ export type StatementVerifyOptions = VerifyOptions & {
   readonly pinned?: PublicKeyRecord
 }
 
+/** Text or bytes of this realm, whatever came: a page's frame has a Uint8Array of its own. */
+function taken(input: unknown): string | Uint8Array {
+  if (typeof input === 'string' || input instanceof Uint8Array) return input
+  if (!ArrayBuffer.isView(input)) return ''
+  return new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
+}
+const takenBytes = (input: unknown): Uint8Array => {
+  const own = taken(input)
+  return typeof own === 'string' ? new Uint8Array() : own
+}
+
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 const settled = ({ profile, crypto }: VerifyOptions) => ({
@@ -50,7 +61,7 @@ export function verifyCapsule(
   input: string | Uint8Array,
   options: VerifyOptions = {},
 ): Class1Result {
-  const read = parse(input)
+  const read = parse(taken(input))
   if (!read.ok) return refused(1, 'not_strict_json', `${read.code} at ${read.at}`)
   const chain = options.store === undefined ? null : storeView(options.store)
   return class1(read.value, { ...settled(options), chain, signed: false })
@@ -64,7 +75,7 @@ export function verifyLedger(
   // Encoding would put U+FFFD where a lone surrogate stands: another text than the one given.
   if (typeof input === 'string' && LONE_SURROGATE.test(input))
     return { results: [refused(1, 'not_strict_json', 'lone_surrogate')], open_items: [] }
-  const bytes = typeof input === 'string' ? utf8(input) : input
+  const bytes = typeof input === 'string' ? utf8(input) : takenBytes(input)
   return ledger(bytes, { ...options, ...settled(options) })
 }
 
@@ -85,7 +96,7 @@ export async function* verifyLedgerStream(
       if (result !== null) yield result
     }
   }
-  for await (const chunk of input) yield* results(cut.push(chunk))
+  for await (const chunk of input) yield* results(cut.push(takenBytes(chunk)))
   yield* results(cut.end())
   return reader.openItems()
 }
@@ -95,7 +106,7 @@ export async function verifyStatement(
   options: StatementVerifyOptions,
 ): Promise<StatementResult> {
   const { keys, pinned, store } = options
-  return checkStatement(cose, {
+  return checkStatement(takenBytes(cose), {
     ...settled(options),
     keys,
     chain: store === undefined ? null : storeView(store),
@@ -107,5 +118,5 @@ export function verifyDisclosure(
   input: string | Uint8Array,
   options: VerifyOptions = {},
 ): DisclosureResult {
-  return disclosure(input, settled(options))
+  return disclosure(taken(input), settled(options))
 }

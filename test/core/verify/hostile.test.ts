@@ -103,6 +103,33 @@ const BYTES_ATTACKS: readonly (() => Uint8Array)[] = [
 ]
 
 describe('hostile input', () => {
+  it('what is neither text nor bytes ends in a finding too', async () => {
+    const things: unknown[] = [
+      undefined,
+      null,
+      7,
+      1e9,
+      {},
+      [],
+      { length: 2 ** 31 },
+      () => 1,
+      Symbol.iterator,
+    ]
+    for (const thing of things) {
+      const input = thing as string
+      expect(verifyCapsule(input, { crypto: nodeCrypto }).ok).toBe(false)
+      expect(verifyLedger(input, { crypto: nodeCrypto }).results.map(({ ok }) => ok)).toEqual([
+        false,
+      ])
+      expect(verifyDisclosure(input, { crypto: nodeCrypto }).ok).toBe(false)
+      const statement = await verifyStatement(thing as Uint8Array, {
+        crypto: nodeCrypto,
+        keys: [key],
+      })
+      expect(statement.signature.code).toBe('malformed')
+    }
+  })
+
   it(`${COUNT} inputs all end in a finding, with work bounded by their size`, async () => {
     const began = process.memoryUsage().heapUsed
     let slowest = { ms: 0, bytes: 0, kind: '' }
