@@ -151,7 +151,6 @@ export function createAppender(
         const poison = committer.poison()
         if (poison !== null) throw poison
         const urgent = options?.urgent === true
-        if (suspension !== null && !urgent) throw suspension
         let chars = 0
         for (const { type, json } of entries) {
           const fault = entryFault(type, json)
