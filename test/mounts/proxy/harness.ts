@@ -1,21 +1,13 @@
-import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createCedarEngine } from '../../../src/adapters/cedar/engine.js'
-import { loadPolicies } from '../../../src/adapters/cedar/load.js'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
-import { createIdentity } from '../../../src/adapters/identity/identity.js'
-import type { JwtIssuer } from '../../../src/adapters/identity/jwt.js'
+import { hashToken } from '../../../src/adapters/identity/tokens.js'
 import { createUpstream } from '../../../src/adapters/upstream/upstream.js'
-import { systemClock, systemIds } from '../../../src/config/clock.js'
-import { openData } from '../../../src/config/data.js'
+import { openGate, type RunningGate } from '../../../src/config/wire.js'
 import type { Capsule, Mode } from '../../../src/core/capsule/model.js'
 import { manifestDigest } from '../../../src/core/manifest/expand.js'
-import { compileRouter } from '../../../src/core/manifest/match.js'
-import { CANARY_MANIFEST } from '../../../src/gate/canary.js'
-import { type Gate, startGate } from '../../../src/gate/gate.js'
 import type { Parts } from '../../../src/gate/stage.js'
 import { DEFAULT_LIMITS, type ProxyLimits } from '../../../src/mounts/proxy/options.js'
 import type { PassRoute } from '../../../src/mounts/proxy/pass-through.js'
@@ -25,7 +17,7 @@ import { manifestOf } from '../../support/manifests.js'
 
 /** A whole gate on real files and sockets: nothing between the client's socket and the upstream's is a fake. */
 export type Stand = {
-  readonly gate: Gate
+  readonly gate: RunningGate
   readonly proxy: ProxyServer
   readonly port: number
   readonly reports: readonly string[]
@@ -45,8 +37,7 @@ export type StandOptions = {
   readonly passThrough?: readonly PassRoute[]
   readonly tls?: TlsFiles
   readonly certificates?: ReadonlyMap<string, string>
-  readonly issuers?: readonly JwtIssuer[]
-  readonly parts?: (parts: Omit<Parts, 'world' | 'halts'>) => Omit<Parts, 'world' | 'halts'>
+  readonly seam?: Parts['seam']
 }
 
 export const TOKEN = 'cg_agent_for-tests-only'
@@ -88,63 +79,32 @@ unless { action == Action::"dev.capsulegate.canary" };
 export async function startStand(options: StandOptions): Promise<Stand> {
   const dir = mkdtempSync(join(tmpdir(), 'proxy-'))
   const reports: string[] = []
-  const policies = mkdtempSync(join(tmpdir(), 'proxy-policies-'))
+  const policies = join(dir, 'policies')
+  mkdirSync(policies)
   writeFileSync(join(policies, 'p.cedar'), options.policy ?? POLICY)
-  const loaded = [manifestOf(options.manifest ?? ECHO_MANIFEST), CANARY_MANIFEST].map(
-    (manifest) => ({ manifest, digest: manifestDigest(manifest, nodeCrypto) }),
-  )
-  const compiled = compileRouter(loaded)
-  if (!compiled.ok) throw new Error(JSON.stringify(compiled.problems))
-  const rules = loaded.flatMap(({ manifest }) => manifest.rules)
-  const set = await loadPolicies(policies, rules)
-  if (!set.ok) throw new Error(JSON.stringify(set.findings, null, 1))
-  const data = await openData({
+  const manifest = manifestOf(options.manifest ?? ECHO_MANIFEST)
+  const agent = (name: string) => ({ agent: name, roles: [], developer: `${name}/1` })
+  const tokens = new Map([
+    [hashToken(TOKEN), agent('bot')],
+    [hashToken(OTHER_TOKEN), agent('other')],
+  ])
+  const gate = await openGate({
     dir: join(dir, 'data'),
     headFile: null,
-    segmentBytes: 64 * 1024 * 1024,
-    idempotencyTtlSeconds: 3600,
-    clock: systemClock,
-    report: (event) => reports.push(event.kind),
-  })
-  const agent = (name: string) => ({ agent: name, roles: [], developer: `${name}/1` })
-  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-  const tokens = new Map([
-    [sha256(TOKEN), agent('bot')],
-    [sha256(OTHER_TOKEN), agent('other')],
-  ])
-  const parts: Omit<Parts, 'world' | 'halts'> = {
-    journal: data.journal,
-    evidence: data.evidence,
-    state: data.state,
-    signer: data.signer,
-    crypto: nodeCrypto,
-    clock: systemClock,
-    ids: systemIds(),
-    identity: createIdentity({
+    operator: 'acme',
+    mode: options.mode ?? 'enforce',
+    manifests: [{ manifest, digest: manifestDigest(manifest, nodeCrypto) }],
+    policyFolder: policies,
+    identity: {
       tokens: () => tokens,
-      issuers: options.issuers ?? [],
+      issuers: [],
       certificates: new Map(
         [...(options.certificates ?? [])].map(([subject, name]) => [subject, agent(name)]),
       ),
       anonymous: false,
-    }),
-    tenantSalt: data.tenantSalt,
-    report: ({ event, detail }) => reports.push(`${event}: ${detail ?? ''}`),
-    seam: () => {},
-  }
-  const gate = await startGate({
-    parts: options.parts?.(parts) ?? parts,
-    judges: {
-      operator: 'acme',
-      mode: options.mode ?? 'enforce',
-      manifests: loaded,
-      router: compiled.router,
-      policy: createCedarEngine({ set: set.set, rules }),
     },
-    halts: [],
-    orphans: data.state.orphans(),
-    keys: data.keys(),
-    recorded: null,
+    report: ({ event, detail }) => reports.push(`${event}: ${detail ?? ''}`),
+    ...(options.seam === undefined ? {} : { seam: options.seam }),
   })
   const upstream = createUpstream({ name: 'default', origin: options.upstream })
   const proxy = createProxy(
@@ -162,7 +122,7 @@ export async function startStand(options: StandOptions): Promise<Stand> {
   const { port } = await proxy.listen(0, '127.0.0.1')
   const lines = async (): Promise<JournalLine[]> => {
     const all: JournalLine[] = []
-    for await (const line of data.journal.lines()) all.push(line)
+    for await (const line of gate.data.journal.lines()) all.push(line)
     return all
   }
   const capsules = async (): Promise<Capsule[]> =>
@@ -185,9 +145,8 @@ export async function startStand(options: StandOptions): Promise<Stand> {
     async close() {
       await proxy.close(0)
       await upstream.close()
-      await data.close()
+      await gate.close()
       rmSync(dir, { recursive: true, force: true })
-      rmSync(policies, { recursive: true, force: true })
     },
   }
 }
