@@ -130,6 +130,14 @@ export const POLICY_CONTRACT: readonly PolicyCheck[] = [
     },
   },
   {
+    name: 'does not ask where the policy in the way asks for nobody',
+    async check(make) {
+      const engine = await make(ASK.replace('@hem("required")', ''))
+      expect(engine.decide(large('100.01')).kind).toBe('deny')
+      expect(engine.decide(large('100.01', true)).kind).toBe('permit')
+    },
+  },
+  {
     name: 'does not ask for what no policy permits anyway',
     async check(make) {
       const engine = await make(ASK)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { openInspector } from '../../../src/adapters/cedar/inspect.js'
 import { loadPolicies } from '../../../src/adapters/cedar/load.js'
@@ -298,6 +299,16 @@ describe('hostile text', () => {
     await inspector.close()
   })
 
+  it('cannot hide a policy behind a comment that Cedar ends at a carriage return', () => {
+    const hidden = '@id("f") forbid (principal, action, resource);'
+    const { policies } = splitPolicies('p', `${PERMIT} // x\r${hidden}`)
+    expect(policies.map(({ text }) => text)).toEqual([PERMIT, hidden])
+    const { policies: parsed } = cedar.policySetTextToParts(`${PERMIT} // x\r${hidden}`) as {
+      policies: string[]
+    }
+    expect(parsed.length).toBe(2)
+  })
+
   it('is split in linear time, unfinished strings included', () => {
     const { policies, findings } = splitPolicies('p', '\\"'.repeat(1_000_000))
     expect(policies).toEqual([])
@@ -355,6 +366,29 @@ describe('an optional argument in a policy', () => {
   it('is not looked for in an action where it is required', async () => {
     const text = `@id("f") forbid (principal, action == Action::"create_refund", resource) when { context.args has order && context.args.order == "x" };`
     expect(await refused(text)).toEqual([])
+  })
+})
+
+describe('@hem', () => {
+  it.each([
+    'unless { context.approval.granted }',
+    'when { context.args.limit > 5 } unless { context.approval.granted }',
+    'when { !context.approval.granted && context.args.limit > 5 }',
+    'when { context.args.limit > 5 && context.approval.granted == false }',
+    'unless { context.args.limit < 5 || context.approval.granted }',
+    'when { if context.approval.granted then false else context.args.limit > 5 }',
+  ])('is taken where an approval lifts it: %s', async (condition) => {
+    const text = `@id("x") @hem("required") forbid (principal, action == Action::"search", resource) ${condition};`
+    expect(await refused(text)).toEqual([])
+  })
+
+  it.each([
+    'when { context.approval.granted || context.args.limit > 5 }',
+    'when { !context.approval.granted || context.args.limit > 5 }',
+    'when { if context.args.limit > 5 then true else !context.approval.granted }',
+  ])('is refused where an approval may not lift it: %s', async (condition) => {
+    const text = `@id("x") @hem("required") forbid (principal, action == Action::"search", resource) ${condition};`
+    expect(await refused(text)).toEqual([['error', 'hem_not_liftable', 1]])
   })
 })
 
