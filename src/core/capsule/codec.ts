@@ -1,4 +1,4 @@
-import { canonicalNormalized } from '../json/canonical.js'
+import { canonicalNormalizedBytes } from '../json/canonical.js'
 import type { JsonObject } from '../json/value.js'
 
 /**
@@ -9,8 +9,8 @@ export type Codec = {
   readonly format_version: string
   /** Top-level members outside the content address: only a signature protects them (seed §5.1). */
   readonly outside: readonly string[]
-  /** The text whose SHA-256 is capsule_id; null when a number has no reproducible form. */
-  canonicalForm(capsule: JsonObject): string | null
+  /** The bytes whose SHA-256 is capsule_id; null when a number has no reproducible form. */
+  canonicalForm(capsule: JsonObject): Uint8Array | null
   readonly contentType: { readonly agent_action: string; readonly outcome: string }
 }
 
@@ -19,7 +19,7 @@ const OUTSIDE = ['capsule_id', 'chain'] as const
 export const FORMAT_2: Codec = {
   format_version: '2',
   outside: OUTSIDE,
-  canonicalForm: (capsule) => canonicalNormalized(capsule, OUTSIDE),
+  canonicalForm: (capsule) => canonicalNormalizedBytes(capsule, OUTSIDE),
   contentType: {
     agent_action: 'application/agent-action-capsule+json',
     outcome: 'application/agent-action-capsule-outcome+json',

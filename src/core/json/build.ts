@@ -2,8 +2,9 @@ import canonicalizePackage from 'canonicalize'
 import type { Crypto } from '../crypto.js'
 import { hex } from '../hex.js'
 import { utf8 } from '../text.js'
-import { canonicalNormalized } from './canonical.js'
-import { JsonNumber, type JsonValue, type Plain } from './value.js'
+import { canonicalNormalizedBytes } from './canonical.js'
+import { plainText } from './plain-text.js'
+import { isRecord, type JsonValue, type Plain } from './value.js'
 
 /**
  * Canonical forms of values we build ourselves: `canonicalize` behind the guard that refuses what has
@@ -25,14 +26,13 @@ function write(value: Plain): string {
 
 /** JSON-DIGEST (seed §2) of a value we built. */
 export function jsonDigest(value: Plain, crypto: Pick<Crypto, 'sha256'>): string {
-  guard(value, '$')
-  return hex(crypto.sha256(utf8(write(normalize(value)))))
+  return hex(crypto.sha256(utf8(plainText(value, 'normalized'))))
 }
 
 /** JSON-DIGEST of a parsed value; null when a float or unsafe integer forbids it. */
 export function jsonDigestOf(value: JsonValue, crypto: Pick<Crypto, 'sha256'>): string | null {
-  const text = canonicalNormalized(value)
-  return text === null ? null : hex(crypto.sha256(utf8(text)))
+  const bytes = canonicalNormalizedBytes(value)
+  return bytes === null ? null : hex(crypto.sha256(bytes))
 }
 
 /** Absent-field normalization, bottom-up (seed §2): null, [] and {} members go, array elements stay. */
@@ -77,8 +77,3 @@ function guard(value: unknown, path: string): void {
     throw new TypeError(`${path}: not a JSON value`)
   }
 }
-
-/** A Map, a JsonNumber or bytes would be written as some other object, a Date as some other type. */
-const isRecord = (value: object): boolean =>
-  !(value instanceof Map || value instanceof JsonNumber || ArrayBuffer.isView(value)) &&
-  !('toJSON' in value && typeof value.toJSON === 'function')

@@ -1,3 +1,4 @@
+import { fromUtf8, utf8 } from '../text.js'
 import {
   isArray,
   isFloatToken,
@@ -8,18 +9,105 @@ import {
 } from './value.js'
 
 /**
- * Our one-pass writer: absent-field normalization (seed §2) and JCS (RFC 8785) together, over a parsed
- * tree. It verifies; what we build is written by `canonicalize` (build.ts), and the two must agree.
+ * Our one-pass writer: absent-field normalization (seed §2) and JCS (RFC 8785) together, from a parsed
+ * tree straight to UTF-8. It verifies; what we build is written by `canonicalize` (build.ts), and the
+ * two must agree.
  */
 export type NumberFault = { readonly path: string; readonly kind: 'float' | 'unsafe_integer' }
 
-/** RFC 8785 §3.2.2.2. The parser refuses lone surrogates, so JSON.stringify's own escape of them is unreachable. */
-function quote(text: string): string {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code < 0x20 || code === 0x22 || code === 0x5c) return JSON.stringify(text)
+/** The bytes of JCS(normalize(value)), the named members of the root left out; null if a number forbids it. */
+export function canonicalNormalizedBytes(
+  value: JsonValue,
+  without: readonly string[] = [],
+): Uint8Array<ArrayBuffer> | null {
+  return written(value, without, true)
+}
+
+export const canonicalNormalized = (
+  value: JsonValue,
+  without: readonly string[] = [],
+): string | null => textOf(written(value, without, true))
+
+/** Plain JCS without normalization, as statement payloads have it. Null if a number forbids it. */
+export const canonical = (value: JsonValue): string | null => textOf(written(value, [], false))
+
+const textOf = (bytes: Uint8Array | null): string | null =>
+  bytes === null ? null : fromUtf8(bytes)
+
+class Unwritable extends Error {}
+
+/** One buffer serves every call, since a call ends before the next begins; a huge one is let go. */
+const KEPT_BYTES = 64 * 1024
+let buffer = new Uint8Array(KEPT_BYTES)
+let at = 0
+let normalizing = false
+
+function written(
+  value: JsonValue,
+  without: readonly string[],
+  normalize: boolean,
+): Uint8Array<ArrayBuffer> | null {
+  at = 0
+  normalizing = normalize
+  try {
+    if (!(value instanceof Map ? object(value, without) : write(value))) empty(value)
+    return buffer.slice(0, at)
+  } catch (error) {
+    if (error instanceof Unwritable) return null
+    throw error
+  } finally {
+    if (buffer.length > KEPT_BYTES) buffer = new Uint8Array(KEPT_BYTES)
   }
-  return `"${text}"`
+}
+
+/** False: it normalizes to nothing (null, [] or {}) and was not written, so its member goes too. */
+function write(value: JsonValue): boolean {
+  if (typeof value === 'string') quoted(value)
+  else if (value === null) {
+    if (normalizing) return false
+    ascii('null')
+  } else if (typeof value === 'boolean') ascii(value ? 'true' : 'false')
+  else if (value instanceof JsonNumber) number(value)
+  else return isArray(value) ? array(value) : object(value, [])
+  return true
+}
+
+/** What stands where a value must not go: an array's element, or the root. */
+const empty = (value: JsonValue): void =>
+  ascii(value === null ? 'null' : isArray(value) ? '[]' : '{}')
+
+function array(value: readonly JsonValue[]): boolean {
+  if (normalizing && value.length === 0) return false
+  byte(0x5b)
+  for (let i = 0; i < value.length; i++) {
+    if (i > 0) byte(0x2c)
+    const element = value[i] as JsonValue
+    // Elements are never dropped: [null], [[]] and [{}] stay.
+    if (!write(element)) empty(element)
+  }
+  byte(0x5d)
+  return true
+}
+
+function object(members: JsonObject, without: readonly string[]): boolean {
+  const start = at
+  byte(0x7b)
+  let any = false
+  for (const [name, value] of inOrder(members)) {
+    if (without.length > 0 && without.includes(name)) continue
+    const before = at
+    if (any) byte(0x2c)
+    quoted(name)
+    byte(0x3a)
+    if (write(value)) any = true
+    else at = before
+  }
+  if (normalizing && !any) {
+    at = start
+    return false
+  }
+  byte(0x7d)
+  return true
 }
 
 /**
@@ -35,83 +123,53 @@ function inOrder(value: JsonObject): Iterable<readonly [string, JsonValue]> {
   return value
 }
 
-/** Null where the number has no canonical form here (see `numberFaults`). `-0` is written `0`. */
-function number(value: JsonNumber): string | null {
-  if (!isSafeIntegerToken(value.token)) return null
-  return value.token === '-0' ? '0' : value.token
+/** Throws where the number has no canonical form here (see `numberFaults`). `-0` is written `0`. */
+function number(value: JsonNumber): void {
+  if (!isSafeIntegerToken(value.token)) throw new Unwritable()
+  ascii(value.token === '-0' ? '0' : value.token)
 }
 
-class Unwritable extends Error {}
-
-/** JCS(normalize(value)) with members that normalize away left out; null if a number forbids it. */
-export function canonicalNormalized(
-  value: JsonValue,
-  without: readonly string[] = [],
-): string | null {
-  try {
-    const isRoot = value instanceof Map
-    if (isRoot) return object(value, without) ?? '{}'
-    return write(value) ?? (Array.isArray(value) ? '[]' : 'null')
-  } catch (error) {
-    if (error instanceof Unwritable) return null
-    throw error
-  }
-}
-
-/** Undefined means: normalizes to nothing (null, [] or {}), so a member holding it is dropped. */
-function write(value: JsonValue): string | undefined {
-  if (typeof value === 'string') return quote(value)
-  if (value === null) return undefined
-  if (typeof value === 'boolean') return value ? 'true' : 'false'
-  if (value instanceof JsonNumber) {
-    const text = number(value)
-    if (text === null) throw new Unwritable()
-    return text
-  }
-  if (isArray(value)) return array(value)
-  return object(value, [])
-}
-
-function array(value: readonly JsonValue[]): string | undefined {
-  if (value.length === 0) return undefined
-  // Elements are never dropped (notes: [null], [[]] and [{}] stay).
-  let out = ''
-  for (const element of value) out += `${out === '' ? '[' : ','}${write(element) ?? empty(element)}`
-  return `${out}]`
-}
-
-const empty = (value: JsonValue): string => (value === null ? 'null' : isArray(value) ? '[]' : '{}')
-
-function object(members: JsonObject, without: readonly string[]): string | undefined {
-  let out = ''
-  for (const [name, value] of inOrder(members)) {
-    if (without.length > 0 && without.includes(name)) continue
-    const member = write(value)
-    if (member !== undefined) out += `${out === '' ? '{' : ','}${quote(name)}:${member}`
-  }
-  return out === '' ? undefined : `${out}}`
-}
-
-/** Plain JCS without normalization, as statement payloads have it. Null if a number forbids it. */
-export function canonical(value: JsonValue): string | null {
-  if (value === null || typeof value === 'boolean') return String(value)
-  if (typeof value === 'string') return quote(value)
-  if (value instanceof JsonNumber) return number(value)
-  const parts: string[] = []
-  if (isArray(value)) {
-    for (const element of value) {
-      const text = canonical(element)
-      if (text === null) return null
-      parts.push(text)
+/**
+ * RFC 8785 §3.2.2.2. Plain ASCII is copied as it is read; at the first other character the string is
+ * left to the platform, whose escapes are the RFC's. The parser refuses lone surrogates.
+ */
+function quoted(text: string): void {
+  reserve(text.length + 2)
+  const start = at
+  buffer[at++] = 0x22
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) {
+      at = start
+      raw(utf8(JSON.stringify(text)))
+      return
     }
-    return `[${parts.join(',')}]`
+    buffer[at++] = code
   }
-  for (const [name, member] of inOrder(value)) {
-    const text = canonical(member)
-    if (text === null) return null
-    parts.push(`${quote(name)}:${text}`)
-  }
-  return `{${parts.join(',')}}`
+  buffer[at++] = 0x22
+}
+
+function ascii(text: string): void {
+  reserve(text.length)
+  for (let i = 0; i < text.length; i++) buffer[at++] = text.charCodeAt(i)
+}
+
+function raw(bytes: Uint8Array): void {
+  reserve(bytes.length)
+  buffer.set(bytes, at)
+  at += bytes.length
+}
+
+function byte(value: number): void {
+  reserve(1)
+  buffer[at++] = value
+}
+
+function reserve(length: number): void {
+  if (at + length <= buffer.length) return
+  const grown = new Uint8Array(Math.max(at + length, buffer.length * 2))
+  grown.set(buffer.subarray(0, at))
+  buffer = grown
 }
 
 const MAX_FAULTS = 64

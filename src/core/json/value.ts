@@ -45,3 +45,8 @@ export function toPlain(value: JsonValue): unknown {
   }
   return value
 }
+
+/** A Map, a JsonNumber or bytes would be written as some other object, a Date as some other type. */
+export const isRecord = (value: object): boolean =>
+  !(value instanceof Map || value instanceof JsonNumber || ArrayBuffer.isView(value)) &&
+  !('toJSON' in value && typeof value.toJSON === 'function')

@@ -12,7 +12,6 @@ import type { Crypto } from '../crypto.js'
 import { hex, isHex64 } from '../hex.js'
 import { canonical, numberFaults } from '../json/canonical.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
-import { utf8 } from '../text.js'
 import { type ChainView, checkChain } from './chain.js'
 import {
   type Class1Result,
@@ -44,7 +43,7 @@ export function address(capsule: JsonValue, crypto: Pick<Crypto, 'sha256'>): Add
   const outside = codec.outside.map((name) => capsule.get(name))
   const faulty =
     form === null || outside.some((value) => value !== undefined && canonical(value) === null)
-  return { id: form === null ? null : hex(crypto.sha256(utf8(form))), faulty }
+  return { id: form === null ? null : hex(crypto.sha256(form)), faulty }
 }
 
 /** The eight checks of seed §6 in their order. A value for every input; throws for none. */

@@ -4,12 +4,13 @@ import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { payloadOf } from '../../../src/core/capsule/build.js'
 import { hex } from '../../../src/core/hex.js'
 import { type Class1Result, verifyLedger, verifyLedgerStream } from '../../../src/verify.js'
-import { outcomeSample, samples } from '../capsule/samples.js'
+import { build, input, outcomeSample, samples } from '../capsule/samples.js'
 import { capsuleEntry, journal, key } from './signing.js'
 
 const all = samples().map(({ capsule }) => capsule)
 const payloads = all.map(payloadOf)
 const options = { crypto: nodeCrypto } as const
+const { identity } = input({ kind: 'timed_out' })
 const keyed = { crypto: nodeCrypto, keys: [key] } as const
 const EVENT = { type: 'ACTION_DISPATCHED', json: '{"action_id":"a"}' }
 const lines = journal(all.flatMap((capsule) => [EVENT, capsuleEntry(capsule)]))
@@ -68,6 +69,19 @@ describe('forms of a ledger', () => {
       )
     })
   }
+  it('brackets, commas and quotes inside strings do not cut an array', async () => {
+    const awkward = ['a"],["b', 'c\\', '\\",{', '}]'].map((operator) =>
+      payloadOf(build({ ...input({ kind: 'timed_out' }), identity: { ...identity, operator } })),
+    )
+    const text = `[${awkward.join(',')}]`
+    for (const sizes of [[65536], [1], [7, 3]])
+      expect((await streamed(text, sizes)).results.map(({ ok }) => ok)).toEqual([
+        true,
+        true,
+        true,
+        true,
+      ])
+  })
   it('one capsule over several lines is a ledger of one', () => {
     const text = JSON.stringify(JSON.parse(payloads[0] ?? ''), null, 2)
     expect(verifyLedger(text, options).results.map(({ ok }) => ok)).toEqual([true])
