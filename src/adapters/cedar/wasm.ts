@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { compileFunction } from 'node:vm'
 
 type CedarModule = typeof import('@cedar-policy/cedar-wasm/nodejs')
@@ -20,6 +21,7 @@ export const CEDAR_MODULE = createRequire(import.meta.url).resolve(
  * module copy, and an instance that once trapped answers nothing ever again.
  */
 export function instantiateCedar(): CedarWasm {
+  keepWasmCallsOutOfLine()
   const module = { exports: {} }
   const run = compileFunction(
     readFileSync(CEDAR_MODULE, 'utf8'),
@@ -29,6 +31,16 @@ export function instantiateCedar(): CedarWasm {
   const require = createRequire(CEDAR_MODULE)
   run(module.exports, require, module, CEDAR_MODULE, dirname(CEDAR_MODULE))
   return module.exports as CedarWasm
+}
+
+/**
+ * V8 before 12 (Node 20) ends the whole process, "unreachable code" in the deoptimizer, when optimized
+ * code that inlined a call into wasm returning a reference is thrown away while that call runs. Every
+ * decision is such a call; out of line they are safe. bench/spine-load.mjs met it after some 2,000.
+ */
+function keepWasmCallsOutOfLine(): void {
+  const major = Number(process.versions.v8.split('.', 1)[0])
+  if (major < 12) setFlagsFromString('--no-turbo-inline-js-wasm-calls')
 }
 
 /** Stack exhaustion or a wasm trap: the instance is lost. By name: the class may be another realm's. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isHex64 } from '../../core/hex.js'
-import { canonicalOf, jsonDigest, jsonDigestOf } from '../../core/json/build.js'
+import { jsonDigest, jsonDigestOf } from '../../core/json/build.js'
 import { parse } from '../../core/json/parse.js'
+import { plainText } from '../../core/json/plain-text.js'
 import type { EvidencePart, EvidenceRecord } from '../../ports.js'
 import { EvidenceError } from './error.js'
 
@@ -53,7 +54,7 @@ function blobOf(part: EvidencePart): { form: 'json' | 'bytes'; bytes: Uint8Array
   if (bytes !== undefined) {
     if (sha256(bytes).toString('hex') === digest) return { form: 'bytes', bytes }
   } else if (value !== undefined) {
-    const text = Buffer.from(canonicalOf(value))
+    const text = Buffer.from(plainText(value, 'as_is'))
     // Most values have nothing to normalize away; then one pass is enough.
     if (sha256(text).toString('hex') === digest || jsonDigest(value, crypto) === digest) {
       return { form: 'json', bytes: text }
