@@ -1,13 +1,4 @@
-import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  Scalar,
-} from 'yaml'
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, Scalar } from 'yaml'
 import { JsonNumber, type JsonValue } from '../core/json/value.js'
 import { escapePointer } from '../core/manifest/pointer.js'
 import type { Position, Problem, SourceTree } from '../core/manifest/tree.js'
@@ -99,7 +90,6 @@ function convert(
 ): JsonValue {
   if (node === null) return null
   if (node.range) at.set(path, position(lines, node.range[0]))
-  if (isAlias(node)) throw new Refusal(node, path, 'an alias', 'write the value out')
   if (depth > MAX_DEPTH) throw new Refusal(node, path, 'nested too deeply', 'flatten the file')
   if (node.anchor !== undefined) throw new Refusal(node, path, 'an anchor', 'remove it')
   if (node.tag !== undefined) {
@@ -120,7 +110,8 @@ function convert(
   if (isSeq<Node | null>(node)) {
     return node.items.map((item, index) => convert(item, `${path}/${index}`, at, lines, depth + 1))
   }
-  return isScalar(node) ? scalar(node, path) : null
+  if (isScalar(node)) return scalar(node, path)
+  throw new Refusal(node, path, 'an alias', 'write the value out')
 }
 
 function nameOf(key: Node | null, path: string): string {

@@ -12,6 +12,7 @@ import type { Constraint, Manifest } from '../../../src/core/manifest/model.js'
 import { judge, needsClaim } from '../../../src/core/manifest/predicates.js'
 import { readArgs } from '../../../src/core/manifest/read-args.js'
 import { runTests } from '../../../src/core/manifest/run-tests.js'
+import { resolveThreshold } from '../../../src/core/manifest/thresholds.js'
 import { httpCall, manifestOf, routerOf } from '../../support/manifests.js'
 
 const ID = 'com.acme.x.c'
@@ -112,6 +113,10 @@ describe('each kind passes, fails and errs', () => {
   })
 
   it('any error among the members is the error of the whole, whatever the others say', () => {
+    const odd = { n: 1, url: 'no url' }
+    expect(judged('{any: [{n: {lte: 1}}, {url: {host_in: [a.com]}}]}', odd).result).toBe('error')
+    expect(judged('{all: [{n: {gte: 2}}, {url: {host_in: [a.com]}}]}', odd).result).toBe('error')
+    expect(judged('{not: {url: {host_in: [a.com]}}}', odd).result).toBe('error')
     expect(judged('{any: [{n: {lte: 1}}, {currency: {equals: EUR}}]}', { n: 1 }).result).toBe(
       'error',
     )
@@ -128,6 +133,15 @@ describe('each kind passes, fails and errs', () => {
       expect(judged(short, JSON.stringify({ amount: '1', currency })).result).toBe('error')
     },
   )
+
+  it('a look-up in a manifest that was only parsed finds nothing inherited either', () => {
+    const thresholds = { max: { EUR: '1' } }
+    const by = { threshold: 'max', by: 'c' }
+    expect(resolveThreshold({ thresholds }, by, { c: 'EUR' })).toBe('1')
+    for (const c of ['constructor', '__proto__', 'toString']) {
+      expect(resolveThreshold({ thresholds }, by, { c })).toBeUndefined()
+    }
+  })
 
   it.each([
     'https://api.acme.com\\.evil.com/',
