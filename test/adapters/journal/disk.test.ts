@@ -48,6 +48,11 @@ describe('a full disk', () => {
         if (report.kind === kind) resolve()
       }
     })
+  // Before the disk is unmounted, however the test ended.
+  afterEach(async () => {
+    if (mounted !== null) spawnSync('mount', ['-o', 'remount,rw', mounted])
+    await place.clean()
+  })
   const SIZE = 2 * 1024 * 1024
   const start = async (): Promise<void> => {
     const disk = await mountSmallDisk(String(SIZE))
@@ -91,7 +96,6 @@ describe('a full disk', () => {
       expect((await allLines(journal)).map(({ n }) => n)).toEqual([1, 3, 4, 5])
       await journal.close()
       checkChain(await rawLines(place.dir))
-      await place.clean()
     },
   )
 
@@ -111,7 +115,6 @@ describe('a full disk', () => {
       'fulfilled',
     ])
     expect((await allLines(journal)).map(({ n }) => n)).toEqual([1, 3])
-    await place.clean()
   })
 
   onSmallDisk(
@@ -135,7 +138,6 @@ describe('a full disk', () => {
       expect(journal.health()).toMatchObject({ ok: false, reason: expect.stringContaining('full') })
       expect(await allLines(journal)).toHaveLength(taken)
       checkChain(await rawLines(place.dir))
-      await place.clean()
     },
   )
 
@@ -151,7 +153,6 @@ describe('a full disk', () => {
     spawnSync('mount', ['-o', 'remount,rw', mounted ?? ''])
     journal = await place.open()
     await journal.append([note(2)])
-    await place.clean()
   })
 })
 
