@@ -6,10 +6,14 @@ import * as conformance from './conformance.js'
 import * as keys from './keys.js'
 import * as manifest from './manifest.js'
 import { EXIT, plain, UsageError } from './output.js'
+import * as serve from './serve.js'
+import * as tokens from './tokens.js'
 import * as verify from './verify.js'
 
 /** One file per command; each registers itself and sets the exit code. */
 const COMMANDS: readonly { register(program: Command): void }[] = [
+  serve,
+  tokens,
   config,
   manifest,
   keys,

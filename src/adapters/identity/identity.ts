@@ -22,9 +22,9 @@ export type IdentityOptions = {
 const THREE_PARTS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
 
 /**
- * A certificate first, then a bearer token: with a configured issuer one of three dot-separated parts
- * is a JWT, anything else is looked up by hash (DESIGN §7). A credential that fails is never ignored
- * in favour of another or of anonymity.
+ * A bearer token, else a certificate. With a configured issuer a token of three dot-separated parts is
+ * a JWT, anything else is looked up by hash (DESIGN §7). A credential that fails is never ignored in
+ * favour of another or of anonymity, and where certificates name agents both must name the same one.
  */
 export function createIdentity(options: IdentityOptions): Identity {
   const verifyJwt = createJwtVerifier(options.issuers)
@@ -33,20 +33,31 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (caller.asserted !== null) {
         return { kind: 'known', agent: caller.asserted, roles: [], developer: caller.asserted }
       }
-      if (caller.bearer !== null) {
-        if (options.issuers.length > 0 && THREE_PARTS.test(caller.bearer))
-          return verifyJwt(caller.bearer)
-        return known(options.tokens().get(hashToken(caller.bearer)), 'token_unknown')
+      const { bearer, certificate } = caller
+      const byCertificate =
+        certificate === null
+          ? null
+          : known(options.certificates.get(certificate), 'certificate_unknown')
+      if (bearer !== null) {
+        const second = options.certificates.size === 0 ? null : byCertificate
+        if (options.issuers.length > 0 && THREE_PARTS.test(bearer)) {
+          return verifyJwt(bearer).then((first) => agreed(first, second))
+        }
+        return agreed(known(options.tokens().get(hashToken(bearer)), 'token_unknown'), second)
       }
-      if (caller.certificate !== null) {
-        return known(options.certificates.get(caller.certificate), 'certificate_unknown')
-      }
+      if (byCertificate !== null) return byCertificate
       if (options.anonymous) {
         return { kind: 'known', agent: 'anonymous', roles: [], developer: 'anonymous' }
       }
       return { kind: 'unknown', why: 'no_credential' }
     },
   }
+}
+
+function agreed(first: Identified, second: Identified | null): Identified {
+  if (first.kind === 'unknown' || second === null) return first
+  if (second.kind === 'unknown') return second
+  return first.agent === second.agent ? first : { kind: 'unknown', why: 'credentials_disagree' }
 }
 
 const known = (agent: AgentRecord | undefined, why: string): Identified =>

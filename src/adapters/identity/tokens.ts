@@ -1,6 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
 
 /**
  * Tokens this gate issued itself: the file holds hashes only, the token is printed once. Agent tokens
@@ -31,24 +40,25 @@ export type TokenRecord = {
 export const hashToken = (token: string): string =>
   createHash('sha256').update(token, 'utf8').digest('hex')
 
-const fileOf = (dir: string): string => join(dir, 'tokens.json')
+export const tokensFile = (dir: string): string => join(dir, 'tokens.json')
 
 /** An absent file is an empty list; a damaged one is an error that names it. */
 export function readTokens(dir: string): readonly TokenRecord[] {
   let text: string
   try {
-    text = readFileSync(fileOf(dir), 'utf8')
+    text = readFileSync(tokensFile(dir), 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
   }
   const parsed: unknown = JSON.parse(text)
   const tokens = (parsed as { tokens?: unknown }).tokens
-  if (!Array.isArray(tokens)) throw new Error(`${fileOf(dir)}: no list of tokens`)
-  return tokens.map((entry, index) => checked(entry, `${fileOf(dir)}: token ${index + 1}`))
+  if (!Array.isArray(tokens)) throw new Error(`${tokensFile(dir)}: no list of tokens`)
+  return tokens.map((entry, index) => checked(entry, `${tokensFile(dir)}: token ${index + 1}`))
 }
 
 function checked(entry: unknown, where: string): TokenRecord {
+  if (typeof entry !== 'object' || entry === null) throw new Error(`${where}: not an object`)
   const record = entry as TokenRecord
   if (!/^[0-9a-f]{64}$/.test(record.sha256 ?? '')) throw new Error(`${where}: sha256 is not 64 hex`)
   if (!ROLES.includes(record.role)) throw new Error(`${where}: unknown role ${String(record.role)}`)
@@ -65,32 +75,53 @@ export function createToken(
   const token = `cg_${request.role}_${randomBytes(32).toString('base64url')}`
   const { now, ...rest } = request
   const record: TokenRecord = { sha256: hashToken(token), ...rest, created_at: now.toISOString() }
-  writeTokens(dir, [...readTokens(dir), record])
+  changeTokens(dir, (tokens) => [...tokens, record])
   return { token, record }
 }
 
 /** Every token of that name goes; how many is returned. */
 export function revokeTokens(dir: string, name: string): number {
-  const before = readTokens(dir)
-  const kept = before.filter((token) => token.name !== name)
-  if (kept.length < before.length) writeTokens(dir, kept)
-  return before.length - kept.length
+  let revoked = 0
+  changeTokens(dir, (tokens) => {
+    const kept = tokens.filter((token) => token.name !== name)
+    revoked = tokens.length - kept.length
+    return kept
+  })
+  return revoked
 }
 
-function writeTokens(dir: string, tokens: readonly TokenRecord[]): void {
-  const temporary = `${fileOf(dir)}.tmp`
-  const file = openSync(temporary, 'w', 0o600)
+/** The new file is opened before the old one is read: of two writers at once, one is refused. */
+function changeTokens(
+  dir: string,
+  change: (tokens: readonly TokenRecord[]) => readonly TokenRecord[],
+): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const temporary = `${tokensFile(dir)}.tmp`
+  const file = openNew(temporary)
   try {
+    const tokens = change(readTokens(dir))
     writeSync(file, `${JSON.stringify({ tokens }, null, 2)}\n`)
     fsyncSync(file)
+    renameSync(temporary, tokensFile(dir))
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
   } finally {
     closeSync(file)
   }
-  renameSync(temporary, fileOf(dir))
-  const folder = openSync(dirname(fileOf(dir)), 'r')
+  const folder = openSync(dir, 'r')
   try {
     fsyncSync(folder)
   } finally {
     closeSync(folder)
+  }
+}
+
+function openNew(path: string): number {
+  try {
+    return openSync(path, 'wx', 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new Error(`${path} is there: another change is under way, or one was interrupted`)
   }
 }

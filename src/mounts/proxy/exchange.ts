@@ -43,7 +43,7 @@ export async function governExchange(
     call,
     (rule) => openRelease(call, rule, to?.origin, incoming, options),
     {
-      upstream: to?.upstream,
+      to,
       tenantSalt: utf8(gate.parts.tenantSalt),
       signal,
     },

@@ -1,4 +1,5 @@
 import type { Upstream } from '../../adapters/upstream/upstream.js'
+import type { ToolRule } from '../../core/manifest/model.js'
 import type { Gate } from '../../gate/gate.js'
 import type { PassRoute } from './pass-through.js'
 import type { BodyLimits } from './read-body.js'
@@ -7,6 +8,8 @@ export type ProxyUpstream = {
   readonly upstream: Upstream
   /** `https://payments.internal`, for redirects that stay on it. */
   readonly origin: string
+  /** Upper bounds: a tool's own deadlines hold below them. */
+  readonly deadlines: Partial<ToolRule['deadlines']>
 }
 /** Tells the operator what happened at the edge; never a header or a body. */
 export type Report = (event: {

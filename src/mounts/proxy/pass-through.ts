@@ -18,7 +18,7 @@ export type PassRoute = {
   /** `/docs` takes `/docs` and everything below it. */
   readonly path: string
   readonly upstream: string
-  readonly websocket: boolean
+  readonly kind: 'http' | 'websocket'
 }
 export type PassThrough = {
   readonly upgrades: boolean
@@ -54,7 +54,7 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
     return routes.find(
       (route) =>
         (path === route.path || path.startsWith(`${route.path.replace(/\/$/, '')}/`)) &&
-        (upgrade === undefined || route.websocket),
+        route.kind === (upgrade === undefined ? 'http' : 'websocket'),
     )
   }
 
@@ -65,7 +65,7 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
   }
 
   return {
-    upgrades: routes.some(({ websocket }) => websocket),
+    upgrades: routes.some(({ kind }) => kind === 'websocket'),
     takes: (req) => routeOf(req) !== undefined,
 
     async serve(req, res) {

@@ -1,13 +1,13 @@
-import type { Upstream } from '../../adapters/upstream/upstream.js'
 import type { HttpCall } from '../../core/call.js'
 import type { Observation } from '../../core/capsule/observation.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import type { Dispatch, Dispatched } from '../../ports.js'
 import { frozenRequest } from './forward.js'
+import type { ProxyUpstream } from './options.js'
 import type { Release } from './release.js'
 
 export type RelayOptions = {
-  readonly upstream: Upstream | undefined
+  readonly to: ProxyUpstream | undefined
   /** Secret per tenant, for tools that say `digest_salt: tenant` (seed §13). */
   readonly tenantSalt: Uint8Array
   /** Aborts when a shutdown has waited long enough: what was sent is then concluded as cut. */
@@ -18,19 +18,19 @@ export type RelayOptions = {
 export function relay(
   call: HttpCall,
   openRelease: (rule: ToolRule) => Release,
-  { upstream, tenantSalt, signal }: RelayOptions,
+  { to, tenantSalt, signal }: RelayOptions,
 ): { readonly dispatch: Dispatch; readonly release: () => Release | null } {
   let release: Release | null = null
   const dispatch: Dispatch = async ({ rule, stillAllowed }) => {
-    if (upstream === undefined) return notSent('upstream_unknown')
+    if (to === undefined) return notSent('upstream_unknown')
     if (call.body.kind !== 'read') return notSent('body_not_read')
     const opened = openRelease(rule)
     release = opened
-    const observation = await upstream.send(
+    const observation = await to.upstream.send(
       frozenRequest(call, call.body.bytes, rule),
       {
         success: rule.success,
-        deadlines: rule.deadlines,
+        deadlines: bounded(rule.deadlines, to.deadlines),
         connection: rule.connection,
         close_delimited: rule.close_delimited,
         digest_salt: rule.digest_salt === 'tenant' ? tenantSalt : null,
@@ -44,6 +44,17 @@ export function relay(
     return { observation, held: observation.kind === 'complete' ? opened.held() : null }
   }
   return { dispatch, release: () => release }
+}
+
+function bounded(
+  { connect_ms, first_byte_ms, total_ms }: ToolRule['deadlines'],
+  upper: Partial<ToolRule['deadlines']>,
+): ToolRule['deadlines'] {
+  return {
+    connect_ms: Math.min(connect_ms, upper.connect_ms ?? connect_ms),
+    first_byte_ms: Math.min(first_byte_ms, upper.first_byte_ms ?? first_byte_ms),
+    total_ms: Math.min(total_ms, upper.total_ms ?? total_ms),
+  }
 }
 
 const notSent = (cause: string): Dispatched => ({

@@ -21,6 +21,8 @@ export type ProxyServer = {
   /** New certificates for new connections; those open stay as they are. */
   reloadTls(tls: TlsFiles): void
   readonly stats: () => ProxyStats
+  /** False first when it closes: whoever sends calls here should stop before connections are refused. */
+  readonly ready: () => boolean
   /**
    * Takes no more connections, waits for the calls under way, after `drainMs` cuts what is still
    * waiting for an upstream (concluded as such), and resolves when every answer has its capsule.
@@ -140,6 +142,8 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
       if ('setSecureContext' in server) server.setSecureContext(secureContext(files))
     },
     stats: () => ({ ...count, active: connections.active() }),
+    ready: () =>
+      !closing && !overload.shedding() && parts.journal.health().ok && parts.evidence.health().ok,
     async close(drainMs) {
       closing = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))

@@ -110,7 +110,7 @@ export async function startStand(options: StandOptions): Promise<Stand> {
   const proxy = createProxy(
     {
       gate,
-      upstreams: new Map([['default', { upstream, origin: options.upstream }]]),
+      upstreams: new Map([['default', { upstream, origin: options.upstream, deadlines: {} }]]),
       defaultUpstream: 'default',
       passThrough: options.passThrough ?? [],
       // A busy machine is no overload of the gate: suites that shed say so.

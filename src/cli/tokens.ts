@@ -1,0 +1,69 @@
+import { type Command, Option } from 'commander'
+import {
+  createToken,
+  ROLES,
+  type Role,
+  readTokens,
+  revokeTokens,
+} from '../adapters/identity/tokens.js'
+import { print, printJson, table, UsageError } from './output.js'
+
+const DEFAULT_DIR = 'data'
+type Options = { dir: string; json?: boolean }
+
+/** stdout is the token alone, so that it can go straight into a secret store; the rest is talk. */
+export function register(program: Command): void {
+  const tokens = program.command('tokens').description('make, list and revoke access tokens')
+  const add = (name: string, description: string): Command =>
+    tokens
+      .command(name)
+      .description(description)
+      .option('--dir <directory>', "the gate's data folder", DEFAULT_DIR)
+
+  add('create', 'print a new token once; only its hash is kept')
+    .addOption(
+      new Option('--role <role>', 'agent: data plane; others: admin plane')
+        .choices([...ROLES])
+        .default('agent'),
+    )
+    .requiredOption('--name <name>', 'whom it is given to; policies know agents by it')
+    .option('--group <group...>', 'roles that policies or approvals ask for', [])
+    .option('--developer <name>', 'what capsules name as developer (agents)')
+    .action(
+      (options: Options & { role: Role; name: string; group: string[]; developer?: string }) => {
+        const { dir, role, name, group, developer } = options
+        const { token, record } = createToken(dir, {
+          role,
+          name,
+          groups: group,
+          ...(developer === undefined ? {} : { developer }),
+          now: new Date(),
+        })
+        print(token)
+        say(`${role} ${name}: shown once, kept as sha256 ${record.sha256}`)
+      },
+    )
+
+  add('list', 'names, roles and hashes; never a token')
+    .option('--json', 'print JSON')
+    .action(({ dir, json }: Options) => {
+      const all = readTokens(dir)
+      if (json === true) printJson({ tokens: all })
+      else {
+        const rows = all.map((t) => [t.role, t.name, t.groups.join(','), t.created_at, t.sha256])
+        for (const line of table(rows)) print(line)
+      }
+    })
+
+  add('revoke', 'every token of that name stops working, in running gates within a second')
+    .requiredOption('--name <name>', 'whose')
+    .action(({ dir, name }: Options & { name: string }) => {
+      const count = revokeTokens(dir, name)
+      if (count === 0) throw new UsageError(`there is no token for ${name} in ${dir}`)
+      say(`${name}: ${count} revoked`)
+    })
+}
+
+const say = (line: string): void => {
+  process.stderr.write(`${line}\n`)
+}
