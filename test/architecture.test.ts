@@ -20,6 +20,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 }
 const SRC = join(import.meta.dirname, '..', 'src')
 
+/** `import … from 'x'`, `export … from 'x'`, `import 'x'` ending a line, and `import('x')`. */
+const IMPORT = /^\s*(?:import|export|\})[^'\n;]*'([^'\n]+)'$|\bimport\('([^'\n]+)'\)/gm
+
 type Source = { path: string; layer: string; text: string; imports: string[] }
 
 function sources(folder: string): Source[] {
@@ -28,9 +31,7 @@ function sources(folder: string): Source[] {
     if (entry.isDirectory()) return sources(path)
     if (!entry.name.endsWith('.ts')) return []
     const text = readFileSync(path, 'utf8')
-    const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
-      (m) => m[1] as string,
-    )
+    const imports = [...text.matchAll(IMPORT)].map((found) => (found[1] ?? found[2]) as string)
     return [{ path: relative(SRC, path), layer: layerOf(relative(SRC, path)), text, imports }]
   })
 }
@@ -75,7 +76,7 @@ describe('layers', () => {
 
 describe('core', () => {
   const PURE =
-    /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\bglobalThis\b|\bprocess\b|\bBuffer\b/
+    /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\.|\bglobalThis\b|\bprocess\.|\bBuffer\b/
   const PACKAGES = /^(@noble\/|canonicalize$|re2js$|ajv)/
 
   it('has no clock, randomness or host globals; text.ts is the one door', () => {
