@@ -21,7 +21,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const SRC = join(import.meta.dirname, '..', 'src')
 
 /** `import … from 'x'`, `export … from 'x'`, `import 'x'` ending a line, and `import('x')`. */
-const IMPORT = /^\s*(?:import|export|\})[^'\n;]*'([^'\n]+)'$|\bimport\('([^'\n]+)'\)/gm
+const IMPORT =
+  /^\s*(?:(?:import|export|\})[^'\n;]*\bfrom |import )'([^'\n]+)'$|\bimport\('([^'\n]+)'\)/gm
 
 type Source = { path: string; layer: string; text: string; imports: string[] }
 
