@@ -135,18 +135,21 @@ function number(value: JsonNumber): void {
  */
 function quoted(text: string): void {
   reserve(text.length + 2)
-  const start = at
-  buffer[at++] = 0x22
-  for (let i = 0; i < text.length; i++) {
+  // Locals: this loop runs once per character of everything that is verified.
+  const out = buffer
+  const { length } = text
+  let to = at
+  out[to++] = 0x22
+  for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)
     if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) {
-      at = start
       raw(utf8(JSON.stringify(text)))
       return
     }
-    buffer[at++] = code
+    out[to++] = code
   }
-  buffer[at++] = 0x22
+  out[to++] = 0x22
+  at = to
 }
 
 function ascii(text: string): void {

@@ -109,10 +109,12 @@ class Reader {
       const start = this.at
       if (this.#text.charCodeAt(start) !== 0x22) throw new Refusal('syntax', start)
       const name = this.#string()
-      if (out.has(name)) throw new Refusal('duplicate_name', start)
       this.space()
       if (!this.#take(0x3a)) throw new Refusal('syntax', this.at)
-      out.set(name, this.value(depth))
+      const before = out.size
+      // One look-up for both: a name that was there already does not make the map larger.
+      if (out.set(name, this.value(depth)).size === before)
+        throw new Refusal('duplicate_name', start)
       this.space()
       if (this.#take(0x2c)) continue
       if (this.#take(0x7d)) return out

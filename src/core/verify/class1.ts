@@ -10,7 +10,7 @@ import {
 } from '../capsule/registries.js'
 import type { Crypto } from '../crypto.js'
 import { hex, isHex64 } from '../hex.js'
-import { canonical, numberFaults } from '../json/canonical.js'
+import { numberFaults } from '../json/canonical.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
 import { type ChainView, checkChain } from './chain.js'
 import {
@@ -42,7 +42,7 @@ export function address(capsule: JsonValue, crypto: Pick<Crypto, 'sha256'>): Add
   const form = codec.canonicalForm(capsule)
   const outside = codec.outside.map((name) => capsule.get(name))
   const faulty =
-    form === null || outside.some((value) => value !== undefined && canonical(value) === null)
+    form === null || outside.some((value) => value !== undefined && numberFaults(value).length > 0)
   return { id: form === null ? null : hex(crypto.sha256(form)), faulty }
 }
 
