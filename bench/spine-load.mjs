@@ -59,7 +59,7 @@ export async function benchGate({ policies = 100, constraints = 5, more = {} } =
       certificates: new Map(),
       anonymous: false,
     },
-    report: () => {},
+    report: (event) => event.level === 'error' && process.stderr.write(`${JSON.stringify(event)}\n`),
     ...more,
   })
   return {
