@@ -1,7 +1,7 @@
 import type { CedarHost, Seat } from './host.js'
 import { type PolicySet, type Slice, sliceOf, textsOf } from './policy-set.js'
 import type { CedarRequest } from './request.js'
-import { schemaFor } from './schema.js'
+import { type ActionShape, schemaFor } from './schema.js'
 import type { Outcome } from './verdict.js'
 import type { CedarWasm } from './wasm.js'
 
@@ -24,6 +24,10 @@ export type Evaluator = {
 const SLICES = ['enforced', 'observedPermits', 'observedForbids'] as const
 type Prepared = {
   readonly schemaName: string
+  /** The arguments any of the action's policies looks at: no other can change a decision. */
+  readonly reads: ReadonlySet<string>
+  /** Decisions are a function of the set and what it reads, so they are remembered (promise 7). */
+  readonly decided: Map<string, Outcome>
   /** Without the observed slices that are empty: nothing in them can be satisfied. */
   readonly sets: ReadonlyMap<Slice, { readonly name: string; readonly effects: Effects }>
   readonly observed: readonly string[]
@@ -40,7 +44,9 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
   const prepared = new Map<string, Prepared>()
   set.schema.actions.forEach((shape, index) => {
     const schemaName = `${seat}${index}`
-    expectParsed(wasm.preparseSchema(schemaName, schemaFor([shape])))
+    const reads = readsOf(set, shape)
+    const judged = { ...shape, args: shape.args.filter(({ name }) => reads.has(name)) }
+    expectParsed(wasm.preparseSchema(schemaName, schemaFor([judged])))
     const sets = new Map<Slice, { name: string; effects: Effects }>()
     for (const slice of SLICES) {
       const policies = sliceOf(set, shape.action, slice)
@@ -53,7 +59,8 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
     const observed = [...sets].flatMap(([slice, { effects }]) =>
       slice === 'enforced' ? [] : [...effects.keys()],
     )
-    prepared.set(shape.action, { schemaName, sets, observed: observed.sort() })
+    const decided = new Map<string, Outcome>()
+    prepared.set(shape.action, { schemaName, reads, decided, sets, observed: observed.sort() })
   })
   return {
     generation,
@@ -61,14 +68,45 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
     forRequest(request) {
       const names = prepared.get(request.action.id)
       if (names === undefined) throw new EvaluationFault('engine_fault', 'an unprepared action')
+      const judged = narrowed(request, names.reads)
+      const key = JSON.stringify(judged)
       return (slice, granted) => {
         const found = names.sets.get(slice)
         if (found === undefined) return { allow: false, policies: [] }
-        const answer = authorize(wasm, request, granted, names.schemaName, found.name)
-        return outcomeOf(answer, found.effects)
+        return remembered(names.decided, `${slice} ${granted} ${key}`, () => {
+          const answer = authorize(wasm, judged, granted, names.schemaName, found.name)
+          return outcomeOf(answer, found.effects)
+        })
       }
     },
   }
+}
+
+function readsOf(set: PolicySet, shape: ActionShape): ReadonlySet<string> {
+  const all = shape.args.map(({ name }) => name)
+  const policies = set.policies.filter(({ actions }) => actions.includes(shape.action))
+  return new Set(policies.flatMap(({ reads }) => reads ?? all))
+}
+
+/** The request without what nobody looks at; the evidence keeps it whole. */
+function narrowed(request: CedarRequest, reads: ReadonlySet<string>): CedarRequest {
+  const args = Object.entries(request.context.args).filter(([name]) => reads.has(name))
+  return { ...request, context: { ...request.context, args: Object.fromEntries(args) } }
+}
+
+const MAX_REMEMBERED = 4096
+const MAX_KEY = 1024
+
+/** A fault is never remembered: it throws past this. */
+function remembered(decided: Map<string, Outcome>, key: string, decide: () => Outcome): Outcome {
+  const known = decided.get(key)
+  if (known !== undefined) return known
+  const outcome = decide()
+  if (key.length <= MAX_KEY) {
+    if (decided.size >= MAX_REMEMBERED) decided.delete(decided.keys().next().value as string)
+    decided.set(key, outcome)
+  }
+  return outcome
 }
 
 type Answer = ReturnType<CedarWasm['statefulIsAuthorized']>

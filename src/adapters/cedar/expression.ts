@@ -118,3 +118,44 @@ export function depthOf(policy: PolicyJson): number {
   }
   return deepest
 }
+
+/** Which arguments a policy looks at; null when it takes `context` or `context.args` as a whole. */
+export function argsRead(policy: PolicyJson): readonly string[] | null {
+  const names = new Set<string>()
+  const open = policy.conditions.map(({ body }) => body)
+  for (let expr = open.pop(); expr !== undefined; expr = open.pop()) {
+    const node = read(expr)
+    switch (node.op) {
+      case 'path': {
+        const [variable, part, name] = node.path
+        if (variable !== 'context' || part === 'approval') break
+        if (part !== 'args' || name === undefined) return null
+        names.add(name)
+        break
+      }
+      case 'has':
+        if (node.path === null) open.push(node.left)
+        else if (node.path[0] === 'context' && node.path[1] === 'args') {
+          if (node.path[2] !== undefined) names.add(node.path[2])
+        }
+        break
+      case 'not':
+        open.push(node.arg)
+        break
+      case 'and':
+      case 'or':
+      case 'equal':
+        open.push(node.left, node.right)
+        break
+      case 'if':
+        open.push(node.if, node.then, node.else)
+        break
+      case 'other':
+        open.push(...node.children)
+        break
+      case 'value':
+        break
+    }
+  }
+  return [...names].sort()
+}

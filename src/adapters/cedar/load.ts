@@ -1,6 +1,6 @@
 import type { PolicyJson } from '@cedar-policy/cedar-wasm/nodejs'
 import { type Annotated, readAnnotations } from './annotations.js'
-import { depthOf } from './expression.js'
+import { argsRead, depthOf } from './expression.js'
 import { readPolicyFiles } from './files.js'
 import { type Finding, fault, hasFaults, warning } from './findings.js'
 import { type Inspector, openInspector } from './inspect.js'
@@ -160,4 +160,5 @@ const loaded = (policy: Parsed, actions: readonly ActionShape[]): LoadedPolicy =
   mode: policy.mode,
   reason: policy.reason,
   actions: actions.map(({ action }) => action),
+  reads: argsRead(policy.json),
 })

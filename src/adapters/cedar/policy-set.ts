@@ -15,6 +15,8 @@ export type LoadedPolicy = {
   readonly reason: string | null
   /** The actions its scope names. */
   readonly actions: readonly string[]
+  /** Arguments it looks at; null: all of them. */
+  readonly reads: readonly string[] | null
 }
 
 declare const validated: unique symbol
