@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import type { Crypto } from '../core/crypto.js'
 import { memo } from '../core/memo.js'
 import { isEd25519Key } from '../core/public-key.js'
@@ -27,7 +27,8 @@ const text = (bytes: Uint8Array): string =>
 
 export const nodeCrypto: Crypto = {
   name: 'node',
-  sha256: (data) => createHash('sha256').update(data).digest(),
+  sha256: (data) => hash('sha256', data, 'buffer'),
+  sha256Hex: (text) => hash('sha256', text, 'hex'),
 
   verifyEd25519(publicKey, message, signature) {
     if (signature.length !== 64 || publicKey.length !== 32) return false

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isHex64 } from '../../core/hex.js'
 import { jsonDigest, jsonDigestOf } from '../../core/json/build.js'
 import { parse } from '../../core/json/parse.js'
@@ -26,7 +26,7 @@ type Content = {
 const MAX_DEPTH = 512
 
 export const sha256 = (data: Uint8Array | string): Buffer =>
-  createHash('sha256').update(data).digest()
+  hash('sha256', data, 'buffer')
 const crypto = { sha256 }
 
 /** Throws for a part that is not what its digest says: evidence nobody could ever check against a capsule. */

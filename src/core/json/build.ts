@@ -25,9 +25,13 @@ function write(value: Plain): string {
 }
 
 /** JSON-DIGEST (seed §2) of a value we built. */
-export function jsonDigest(value: Plain, crypto: Pick<Crypto, 'sha256'>): string {
-  return hex(crypto.sha256(utf8(plainText(value, 'normalized'))))
+export function jsonDigest(value: Plain, crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>): string {
+  return textDigest(plainText(value, 'normalized'), crypto)
 }
+
+/** Of text that is canonical already. */
+export const textDigest = (text: string, crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>): string =>
+  crypto.sha256Hex?.(text) ?? hex(crypto.sha256(utf8(text)))
 
 /** JSON-DIGEST of a parsed value; null when a float or unsafe integer forbids it. */
 export function jsonDigestOf(value: JsonValue, crypto: Pick<Crypto, 'sha256'>): string | null {
