@@ -1,7 +1,10 @@
+import type { Bounds } from './core/approval/bounds.js'
+import type { OnExpiry } from './core/approval/deadline.js'
 import type { Caller, Header } from './core/call.js'
 import type { Observation } from './core/capsule/observation.js'
+import type { VerdictClass } from './core/capsule/registries.js'
 import type { Plain } from './core/json/value.js'
-import type { ToolRule } from './core/manifest/model.js'
+import type { Hitl, ToolRule } from './core/manifest/model.js'
 
 /** The gate's outside world. Each port is a few methods and a promise; test/contract holds drivers to it. */
 
@@ -11,6 +14,10 @@ export type Clock = {
   now(): number
   /** Monotonic milliseconds, for deadlines in between. */
   monotonic(): number
+}
+export type Timer = {
+  /** Runs once, not before `ms` monotonic milliseconds, maybe later; the answer calls it off. */
+  after(ms: number, run: () => void): () => void
 }
 export type Ids = {
   /** UUIDv7; MUST be unique and MUST NOT be guessable from earlier ones. */
@@ -212,6 +219,8 @@ export type ReserveRequest = {
   /** Hex SHA-256 of the Idempotency-Key, as ACTION_DISPATCHED carries it. */
   readonly key: string | null
   readonly grant: string | null
+  /** The approval this call closes when it ends: nobody else may supersede its capsule meanwhile. */
+  readonly item: { readonly approvalId: string; readonly parent: string } | null
   readonly budgets: readonly BudgetClaim[]
 }
 export type KeyState =
@@ -235,14 +244,90 @@ export type Conflict =
   | { readonly kind: 'budget'; readonly readings: readonly BudgetReading[] }
   | { readonly kind: 'key'; readonly holder: KeyState }
   | { readonly kind: 'grant'; readonly why: 'spent' | 'expired' | 'unknown' | 'mismatch' }
+  /** The approval moved on, or somebody is about to move it. */
+  | { readonly kind: 'item' }
+
+/** A decider's vote as the journal has it; who it was stands in the evidence. */
+export type Vote = {
+  /** HMAC of the decider's name: the same person is the same voter. */
+  readonly voter: string
+  readonly by: 'person' | 'machine'
+  readonly outcome: 'approve' | 'deny' | 'defer'
+  readonly evidenceDigest: string
+  /** The signed line itself: whoever builds on the vote checks the signature again (promise 4). */
+  readonly line: JournalLine
+}
+/** One request to a human, as the lines so far established it. */
+export type Approval = {
+  /** Also the decision_id of all that comes of it, and the action_id of the call that opened it. */
+  readonly approvalId: string
+  readonly operator: string
+  readonly agent: string
+  readonly developer: string
+  readonly tool: string
+  readonly requestDigest: string
+  readonly policyDigest: string
+  readonly manifestDigest: string
+  readonly documentDigest: string
+  readonly openedAt: string
+  readonly hitl: Hitl
+  /** How far up the ladder it is; 0 is who was asked first. */
+  readonly rung: number
+  /** The capsule that opened it, and the one that whatever comes next supersedes. */
+  readonly opened: string
+  readonly parent: string
+  readonly deadline: { readonly at: string; readonly onExpiry: OnExpiry }
+  /** Votes on the current parent: a deferral or an escalation starts a new count. */
+  readonly votes: readonly Vote[]
+  /** The vote that made the current parent, or closed it; null where no decider did. */
+  readonly decided: Vote | null
+  readonly reminded: number
+  readonly state:
+    | { readonly kind: 'pending' }
+    | { readonly kind: 'approved'; readonly grant: string }
+    | {
+        readonly kind: 'closed'
+        readonly actionId: string
+        readonly capsuleId: string
+        readonly verdict: VerdictClass
+        readonly approver: 'human' | 'policy'
+      }
+}
+export type StandingGrant = {
+  readonly grant: string
+  readonly agent: string
+  readonly tool: string
+  readonly bounds: Bounds
+  readonly expiresAt: string
+  readonly usesLeft: number
+}
+export type Claimed =
+  | { readonly kind: 'claimed' }
+  /** `settled` resolves when the holder has let go. */
+  | { readonly kind: 'held'; readonly by: string; readonly settled: Promise<void> }
 
 export type State = {
-  /** One atomic compare-and-set over grant, key and budgets; at most once across processes. */
+  /** One atomic compare-and-set over grant, item, key and budgets; at most once across processes. */
   reserve(request: ReserveRequest): Promise<Reservation | Conflict>
   /** Commit keeps grant, key and budget spent; release gives all of them back (nothing was sent). */
   settle(actionId: string, outcome: Settlement): Promise<void>
   /** Look-up only; the claim is made at `reserve`. */
   keyState(operator: string, agent: string, key: string): Promise<KeyState | null>
+  /**
+   * One holder per name, for as long as its line takes to become durable: a capsule id that is to be
+   * superseded, or a request that is to be put before a human. MUST be atomic across processes.
+   */
+  claim(name: string, by: string): Promise<Claimed>
+  /** Lets go of all that `by` claimed; `settle` does the same for an action. */
+  unclaim(by: string): Promise<void>
+  /** Closed ones are known until their deadline, so that a late caller hears how it ended. */
+  approval(id: string): Promise<Approval | null>
+  /** The one that is not closed for exactly this request of this agent. */
+  approvalFor(agent: string, requestDigest: string): Promise<Approval | null>
+  /** Those not closed, oldest first. */
+  approvals(): Promise<readonly Approval[]>
+  /** Standing grants that may be spent now, oldest first. */
+  standing(agent: string, tool: string, at: number): Promise<readonly StandingGrant[]>
 }
 export type Settlement =
   | { readonly kind: 'release' }

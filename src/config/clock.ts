@@ -1,8 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
-import type { Clock, Ids } from '../ports.js'
+import type { Clock, Ids, Timer } from '../ports.js'
 
 export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() }
+
+/** Longer waits than a host timer can hold end early; whoever waits looks again. */
+const LONGEST_MS = 2 ** 31 - 1
+export const systemTimer: Timer = {
+  after(ms, run) {
+    const timeout = setTimeout(run, Math.min(Math.ceil(ms), LONGEST_MS))
+    timeout.unref()
+    return () => clearTimeout(timeout)
+  },
+}
 
 const POOL = 4096
 /** One system call per page of randomness instead of one per salt. */

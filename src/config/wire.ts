@@ -4,8 +4,8 @@ import type { Mode } from '../core/capsule/model.js'
 import { GateError } from '../core/error.js'
 import { type Gate, startGate } from '../gate/gate.js'
 import type { GateReport, Parts } from '../gate/stage.js'
-import type { Clock, Identity } from '../ports.js'
-import { systemClock, systemIds } from './clock.js'
+import type { Clock, Identity, Timer } from '../ports.js'
+import { systemClock, systemIds, systemTimer } from './clock.js'
 import { type Data, type DataOptions, openData } from './data.js'
 import { type JudgesSource, loadJudges, publish } from './judges.js'
 
@@ -17,7 +17,11 @@ export type GateOptions = JudgesSource &
     readonly identity: IdentityOptions
     readonly report: (event: GateReport) => void
     readonly clock?: Clock
+    readonly timer?: Timer
+    /** False: nobody can be asked here, so a route to a human ends as an open item (DESIGN §6). */
+    readonly approvals?: boolean
     readonly seam?: Parts['seam']
+    readonly concluding?: NonNullable<Parts['concluding']>
   }
 
 /** A gate with its data folder open. `close` leaves nothing behind that a restart would have to mend. */
@@ -56,13 +60,18 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         evidence: data.evidence,
         state: data.state,
         signer: data.signer,
+        keys: data.keys,
         crypto: nodeCrypto,
         clock,
+        timer: options.timer ?? systemTimer,
+        approvals: options.approvals ?? true,
+        subscribe: data.subscribe,
         ids: systemIds(clock),
         identity,
         tenantSalt: data.tenantSalt,
         report,
         seam: options.seam ?? (() => undefined),
+        ...(options.concluding === undefined ? {} : { concluding: options.concluding }),
       },
       judges: loaded.judges,
       halts: data.state.halts(),
@@ -85,6 +94,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         return []
       },
       async close() {
+        await gate.stop()
         await data.journal.writeSnapshot(data.state.dump()).catch(() => undefined)
         await data.close()
       },

@@ -1,27 +1,62 @@
+import type { ConstraintRecord } from '../core/capsule/model.js'
+import { openItem, routedBy } from './approve-open.js'
+import { approvalOf, asks } from './authorize.js'
 import { withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
-import type { Approved, Authorized } from './stage.js'
+import type { Approved, Authorized, Parts, Run } from './stage.js'
+
+export const APPROVAL_RECORD = 'dev.capsulegate.approval'
 
 /**
- * Must a human decide? In observe mode nobody is asked: the record says that somebody would have been.
- * There is no one to ask yet, so a route to a human ends as an open item for an operator to close.
+ * Must a human decide? A grant for this exact request, or a standing one, lets the call go on; an open
+ * question is joined or asked, and the call leaves here. In observe mode nobody is asked: the record
+ * says that somebody would have been.
  */
-export function approve(authorized: Authorized): Approved {
-  const asks = authorized.decision.kind === 'ask' || authorized.asking.length > 0
-  if (asks && authorized.mode === 'enforce') {
-    throw new Exit(
-      withoutPending(authorized),
-      'decision_needed',
-      authorized.decision.kind === 'ask'
-        ? { policy_ids: authorized.decision.policies }
-        : { constraint: authorized.asking[0] as string },
-    )
+export async function approve(authorized: Authorized, parts: Parts): Promise<Approved> {
+  const { item } = authorized
+  if (item.kind === 'granted') {
+    return running(authorized, item.run, item.approval.approvalId)
   }
+  if (item.kind === 'standing') return running(authorized, item.run, item.grant)
+  if (asks(authorized, authorized.decision)) {
+    if (!parts.approvals) throw nobodyToAsk(authorized)
+    return openItem(authorized, parts)
+  }
+  return { ...authorized, grant: null, by: { kind: 'policy' }, ...closes(authorized) }
+}
+
+/** Who decided becomes a Constraint Record of its own, bound to the votes behind it (seed §8.1). */
+function running(authorized: Authorized, { by, part }: Run, grant: string): Approved {
   return {
     ...authorized,
-    grant: null,
-    human: null,
-    decisionId: authorized.actionId,
-    supersedes: null,
+    records: [...authorized.records, approvalRecord('pass', part.digest)],
+    evidence: [...authorized.evidence, part],
+    grant,
+    by,
+    ...closes(authorized),
   }
 }
+
+export const approvalRecord = (
+  result: ConstraintRecord['result'],
+  evidence_digest: string,
+): ConstraintRecord => ({
+  id: APPROVAL_RECORD,
+  check_type: APPROVAL_RECORD,
+  method: 'human_decision',
+  result,
+  severity: 'critical',
+  blocking: result === 'fail',
+  evidence_digest,
+})
+
+/** A call that runs closes what was asked about it, also when in the end nobody had to answer. */
+function closes({ item, actionId }: Authorized): Pick<Approved, 'decisionId' | 'supersedes'> {
+  const approval = approvalOf(item)
+  return approval === null
+    ? { decisionId: actionId, supersedes: null }
+    : { decisionId: approval.approvalId, supersedes: approval.parent }
+}
+
+const nobodyToAsk = (authorized: Authorized): Exit =>
+  new Exit(withoutPending(authorized), 'decision_needed', routedBy(authorized).reason)

@@ -4,11 +4,13 @@ import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import type { Args } from '../core/manifest/read-args.js'
 import { utf8 } from '../core/text.js'
-import type { CedarValue, EvidencePart, PolicyDecision, PolicyRequest } from '../ports.js'
+import type { Approval, CedarValue, EvidencePart, PolicyDecision, PolicyRequest } from '../ports.js'
+import { closing, findItem } from './approve-find.js'
 import { withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
 import { replayOf } from './replay.js'
-import type { Authorized, Constrained, Parts } from './stage.js'
+import type { Authorized, Constrained, Item, Parts } from './stage.js'
+import { findStanding } from './standing.js'
 
 export const CEDAR_RECORD = 'dev.capsulegate.cedar'
 
@@ -18,28 +20,23 @@ const UNCOMPARABLE: ReadonlySet<string> = new Set(['args_invalid', 'args_too_lar
 /**
  * Cedar decides, schema-checked, with `context.approval.granted` as the grant says. A stored answer
  * for the same key and request is found first: it needs neither a new decision nor a new approval.
+ * Where a human would have to be asked, a standing grant may stand in, and Cedar decides again.
  */
-export async function authorize(
-  constrained: Constrained,
-  grant: { readonly granted: boolean },
-  parts: Parts,
-): Promise<Authorized> {
+export async function authorize(constrained: Constrained, parts: Parts): Promise<Authorized> {
   const keyHash = hashKey(constrained, parts)
   if (keyHash !== null) await replayOf(constrained, keyHash, parts)
 
-  const { rule, agent, world } = constrained
-  const decision = world.policy.decide({
-    principal: agent.agent,
-    roles: agent.roles,
-    developer: agent.developer,
-    action: rule.action,
-    resource: rule.resource,
-    irreversibility: rule.effect.irreversibility_class,
-    args: policyArgs(constrained.args),
-    approval: { granted: grant.granted },
-  })
-  const judged = withDecision(constrained, decision, parts)
-  const known = { ...constrained, ...judged }
+  let item = await findItem(constrained, parts)
+  let decision = decide(constrained, item.kind === 'granted')
+  if (item.kind !== 'granted' && asks(constrained, decision)) {
+    const asked = item.kind === 'open' ? item.approval : null
+    const standing = await findStanding(constrained, asked, parts)
+    if (standing !== null) {
+      item = standing
+      decision = decide(constrained, true)
+    }
+  }
+  const known = { ...constrained, ...withDecision(constrained, decision, parts) }
   if (decision.kind === 'error' && UNCOMPARABLE.has(decision.errorClass)) {
     throw new Exit(
       withoutPending(known),
@@ -58,9 +55,44 @@ export async function authorize(
     throw new Exit(withoutPending(known), 'policy_error', { observed: decision.errorClass })
   }
   if (decision.kind === 'deny' && known.mode === 'enforce') {
-    throw new Exit(withoutPending(known), 'policy_denied', { policy_ids: decision.policies })
+    const approval = approvalOf(item)
+    const all = withoutPending(known)
+    // What policy now denies nobody can approve any more: the item ends with this call.
+    throw new Exit(approval === null ? all : await closing(all, approval, parts), 'policy_denied', {
+      policy_ids: decision.policies,
+    })
   }
-  return { ...known, decision, keyHash }
+  return { ...known, decision, keyHash, item }
+}
+
+/** Whether a human would have to be asked; in observe mode nobody is. */
+export const asks = (known: Constrained, decision: PolicyDecision): boolean =>
+  known.mode === 'enforce' && (decision.kind === 'ask' || known.asking.length > 0)
+
+export function approvalOf(item: Item): Approval | null {
+  switch (item.kind) {
+    case 'none':
+      return null
+    case 'open':
+    case 'granted':
+      return item.approval
+    case 'standing':
+      return item.asked
+  }
+}
+
+function decide(constrained: Constrained, granted: boolean): PolicyDecision {
+  const { rule, agent, world } = constrained
+  return world.policy.decide({
+    principal: agent.agent,
+    roles: agent.roles,
+    developer: agent.developer,
+    action: rule.action,
+    resource: rule.resource,
+    irreversibility: rule.effect.irreversibility_class,
+    args: policyArgs(constrained.args),
+    approval: { granted },
+  })
 }
 
 /** Cedar's decision is itself a Constraint Record, bound to the full request it saw (DESIGN §5). */

@@ -1,6 +1,7 @@
+import { deadlineAt } from '../core/approval/deadline.js'
 import { base64url } from '../core/base64url.js'
 import { buildCapsule } from '../core/capsule/build.js'
-import type { By, CapsuleInput, EffectMeta } from '../core/capsule/input.js'
+import type { CapsuleInput, EffectMeta } from '../core/capsule/input.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
 import { jsonDigest } from '../core/json/build.js'
@@ -8,6 +9,7 @@ import type { Plain } from '../core/json/value.js'
 import { sealStatement } from '../core/statement/seal.js'
 import { type Happened, verdictOf } from '../core/verdict/verdict.js'
 import type { EvidencePart, JournalEntry, Settlement } from '../ports.js'
+import { openingEntries } from './approve-open.js'
 import { evidenceRecord, saltedPart } from './dispatch.js'
 import type { Concluded, Ending } from './exit.js'
 import { responsePart } from './replay.js'
@@ -25,13 +27,15 @@ export async function conclude(ending: Ending, parts: Parts): Promise<Concluded>
   const settlement = settlementOf(ending, capsule, after)
   // Conclusions of what was sent may use the space set aside for them.
   const urgent = ending.kind === 'dispatched'
+  parts.concluding?.(ending, capsule)
   await parts.seam('before_capsule')
   const record = [...after, ...(reason === null ? [] : [reason])]
   const [, [line]] = await Promise.all([
     record.length === 0 ? undefined : parts.evidence.put(evidenceRecord(known, record), { urgent }),
-    parts.journal.append([capsuleEntry(capsule, settlement, parts)], {
-      urgent,
-    }),
+    parts.journal.append(
+      [capsuleEntry(capsule, settlement, parts), ...openingEntries(known, capsule, parts)],
+      { urgent },
+    ),
   ])
   await parts.seam('after_capsule')
   if (settlement !== null) await parts.state.settle(known.actionId, settlement)
@@ -58,16 +62,25 @@ function capsuleInput(ending: Ending, reason: string | undefined): CapsuleInput 
       'dev.capsulegate.policy_digest': known.world.policy.digest,
       'dev.capsulegate.mode': known.mode ?? known.world.mode,
       'dev.capsulegate.decision_id': known.decisionId ?? known.actionId,
+      ...(known.opening === undefined
+        ? {}
+        : { 'dev.capsulegate.deadline': deadlineAt(known.opening.hitl, 0) }),
     },
-    ...(known.supersedes == null ? {} : { chain: { supersedes: known.supersedes } }),
+    ...chainOf(ending),
   }
+}
+
+/** What sent nothing under a grant gave it back: the item stays open and the grant usable. */
+function chainOf(ending: Ending): Pick<CapsuleInput, 'chain'> {
+  const { supersedes } = ending.known
+  const released = ending.kind === 'dispatched' && ending.dispatched.observation.kind === 'not_sent'
+  return supersedes == null || released ? {} : { chain: { supersedes } }
 }
 
 function happened(ending: Ending, reason_digest: string | undefined): Happened {
   const base = { code: ending.code, ...(reason_digest === undefined ? {} : { reason_digest }) }
   if (ending.kind === 'refused') return { ...base, sent: null }
-  const { human } = ending.known
-  const by: By = human == null ? { kind: 'policy' } : { kind: 'human', decision: human }
+  const { by = { kind: 'policy' } } = ending.known
   const { observation } = ending.dispatched
   return { ...base, sent: { observation, by, effect: effectMeta(ending.known) } }
 }

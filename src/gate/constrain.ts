@@ -95,7 +95,8 @@ function constraintsOf({ rule, manifest }: Admitted): (readonly [string, Constra
   return rule.constraints.map((id) => [id, manifest.constraints[id] as Constraint] as const)
 }
 
-function factsOf(known: Admitted): Facts {
+/** What this call shows to predicates: the manifest's, a decider's and a standing grant's. */
+export function factsOf(known: Admitted): Facts {
   return {
     args: known.args,
     body: known.body,

@@ -1,6 +1,6 @@
 import type { Plain } from '../core/json/value.js'
 import type { Code, RefusalCode } from '../core/verdict/table.js'
-import type { Appended, Dispatched, HeldResponse } from '../ports.js'
+import type { Appended, Approval, Dispatched, HeldResponse } from '../ports.js'
 import type { Known } from './stage.js'
 
 /** The private reason: machine-readable, without times or ids, so that two engines digest it alike (seed §5.4). */
@@ -39,6 +39,17 @@ export class Replay extends Error {
     this.known = known
     this.original = original
     this.response = response
+  }
+}
+
+/** Somebody is already asked about exactly this call: the same answer again, an event and no capsule. */
+export class Join extends Error {
+  readonly known: Known
+  readonly approval: Approval
+  constructor(known: Known, approval: Approval) {
+    super('join')
+    this.known = known
+    this.approval = approval
   }
 }
 

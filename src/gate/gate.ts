@@ -4,11 +4,22 @@ import type { Plain } from '../core/json/value.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { Dispatch } from '../ports.js'
 import type { Answer } from './answer.js'
+import { type BackgroundDispatch, createBackground } from './approve-dispatch.js'
+import { startExpiry } from './expire-timer.js'
 import { govern } from './govern.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './halt.js'
 import { prove } from './prove.js'
 import { type Orphan, recover } from './recover.js'
+import { resolve } from './resolve.js'
+import type { Decision, Resolution } from './resolve-model.js'
+import { type Withdrawal, withdraw } from './resolve-withdraw.js'
 import type { Parts, World } from './stage.js'
+import {
+  issueStanding,
+  revokeStanding,
+  type StandingIssued,
+  type StandingOrder,
+} from './standing.js'
 
 export type Judges = Omit<World, 'generation'>
 
@@ -20,6 +31,18 @@ export type Gate = {
   resume(scope: HaltScope, by: string): Promise<void>
   /** New policies, manifests or mode; the change is journalled, then every call sees it. */
   change(next: Judges): Promise<void>
+  /** A decider said something; the caller has authenticated them. */
+  resolve(decision: Decision): Promise<Resolution>
+  /** The agent takes its own request to a human back. */
+  withdraw(approvalId: string, agent: string): Promise<Withdrawal>
+  issueStanding(order: StandingOrder): Promise<StandingIssued>
+  revokeStanding(grant: string, by: string): Promise<void>
+  /** Does now what deadlines demand; a timer does the same when the nearest one passes. */
+  expireDue(): Promise<void>
+  /** How the mount sends calls of tools that say `on_approval: dispatch`; runs those already approved. */
+  dispatchApproved(dispatchOf: BackgroundDispatch): Promise<void>
+  /** Stops the timer, and waits for what it began. */
+  stop(): Promise<void>
   world(): World
   halts(): Halts
   readonly parts: Parts
@@ -49,10 +72,29 @@ export async function startGate(boot: Boot): Promise<Gate> {
     await recordChange(world, parts)
   }
   await prove(parts, boot.keys)
+  const expiry = startExpiry(parts)
+  await expiry.run()
+  const background = createBackground(parts)
 
   return {
     parts,
     govern: (call, dispatch) => govern(call, dispatch, parts),
+    async resolve(decision) {
+      const resolution = await resolve(decision, parts)
+      if (resolution.kind === 'recorded' && resolution.state === 'approved') {
+        background.start(decision.approvalId)
+      }
+      return resolution
+    },
+    withdraw: (approvalId, agent) => withdraw(approvalId, agent, parts),
+    issueStanding: (order) => issueStanding(order, parts),
+    revokeStanding: (grant, by) => revokeStanding(grant, by, parts),
+    expireDue: expiry.run,
+    dispatchApproved: background.register,
+    async stop() {
+      await expiry.stop()
+      await background.idle()
+    },
     world: () => world,
     halts: () => halts,
     async halt(scope, by) {
@@ -64,6 +106,8 @@ export async function startGate(boot: Boot): Promise<Gate> {
       await recordHalt(parts, { type: 'RESUME', scope, by })
       halts = halts.filter((held) => !sameScope(held, scope))
       turn()
+      // What was due while it was frozen is due now.
+      await expiry.run()
     },
     async change(next) {
       await recordChange(next, parts)

@@ -8,18 +8,25 @@ import { authorize } from './authorize.js'
 import { conclude } from './conclude.js'
 import { constrain } from './constrain.js'
 import { send } from './dispatch.js'
-import { type Ending, Exit, RecordUnavailable, Replay } from './exit.js'
+import { type Ending, Exit, Join, RecordUnavailable, Replay } from './exit.js'
 import { match } from './match.js'
 import { open } from './open.js'
 import { reserve } from './reserve.js'
 import type { Known, Opened, Parts } from './stage.js'
+import { afterWaiting, isPending, pendingAnswer } from './wait.js'
 
 /**
  * The whole life of a call (DESIGN §3). Each stage takes the previous stage's value; any stage may
  * leave by throwing an Exit; the one catch below turns that into an ending; every ending is concluded.
  */
 export async function govern(call: Call, dispatch: Dispatch, parts: Parts): Promise<Answer> {
-  const opened = await open(call, parts)
+  const answered = await judge(await open(call, parts), dispatch, parts)
+  if (call.waitSeconds === 0 || !isPending(answered)) return answered
+  return afterWaiting(answered, call, parts, (again) => govern(again, dispatch, parts))
+}
+
+/** From `match` to the answer: also for a frozen call whose caller is no longer there. */
+export async function judge(opened: Opened, dispatch: Dispatch, parts: Parts): Promise<Answer> {
   if (!parts.journal.health().ok || !parts.evidence.health().ok) {
     return unrecorded('record_unavailable', opened.actionId)
   }
@@ -27,6 +34,7 @@ export async function govern(call: Call, dispatch: Dispatch, parts: Parts): Prom
     return await record(await pipeline(opened, dispatch, parts), parts)
   } catch (error) {
     if (error instanceof Replay) return replay(error, parts)
+    if (error instanceof Join) return join(error, parts)
     if (error instanceof RecordUnavailable) {
       parts.report({
         level: 'error',
@@ -44,8 +52,8 @@ async function pipeline(opened: Opened, dispatch: Dispatch, parts: Parts): Promi
   const matched = match(opened, parts)
   const admitted = admit(matched, parts)
   const constrained = constrain(admitted, parts)
-  const authorized = await authorize(constrained, { granted: false }, parts)
-  const approved = approve(authorized)
+  const authorized = await authorize(constrained, parts)
+  const approved = await approve(authorized, parts)
   const reserved = await reserve(approved, parts)
   return send(reserved, dispatch, parts)
 }
@@ -74,29 +82,35 @@ async function record(ending: Ending, parts: Parts): Promise<Answer> {
     parts.report({ level: 'error', event: 'capsule_not_written', actionId, detail: String(error) })
     const sent = ending.kind === 'dispatched' && TABLE[ending.code].effect !== 'none'
     return unrecorded(sent ? 'record_lost' : 'record_unavailable', actionId)
+  } finally {
+    // What a dispatch holds, its settlement lets go of.
+    if (ending.kind === 'refused') await parts.state.unclaim(ending.known.actionId)
   }
 }
 
 async function replay({ known, original, response }: Replay, parts: Parts): Promise<Answer> {
+  const event = { action_id: original.actionId, capsule_id: original.capsuleId }
+  const failed = await repeat('REPLAYED', event, known, parts)
+  return failed ?? { kind: 'replayed', ...original, response }
+}
+
+async function join({ known, approval }: Join, parts: Parts): Promise<Answer> {
+  const event = { approval_id: approval.approvalId, capsule_id: approval.opened }
+  return (await repeat('APPROVAL_JOINED', event, known, parts)) ?? pendingAnswer(approval)
+}
+
+/** An answer that names an existing action is an event of its own (promise 1). */
+async function repeat(
+  type: string,
+  event: { readonly [name: string]: string },
+  { actionId }: Known,
+  parts: Parts,
+): Promise<Answer | null> {
   try {
-    await parts.journal.append([
-      {
-        type: 'REPLAYED',
-        json: JSON.stringify({
-          action_id: original.actionId,
-          capsule_id: original.capsuleId,
-          by: known.actionId,
-        }),
-      },
-    ])
+    await parts.journal.append([{ type, json: JSON.stringify({ ...event, by: actionId }) }])
+    return null
   } catch (error) {
-    parts.report({
-      level: 'error',
-      event: 'record_unavailable',
-      actionId: known.actionId,
-      detail: String(error),
-    })
-    return unrecorded('record_unavailable', known.actionId)
+    parts.report({ level: 'error', event: 'record_unavailable', actionId, detail: String(error) })
+    return unrecorded('record_unavailable', actionId)
   }
-  return { kind: 'replayed', ...original, response }
 }

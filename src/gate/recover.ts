@@ -1,7 +1,9 @@
 import { buildCapsule } from '../core/capsule/build.js'
+import type { By } from '../core/capsule/input.js'
 import type { ConstraintRecord, Mode, Octets } from '../core/capsule/model.js'
 import type { IrreversibilityClass } from '../core/capsule/registries.js'
 import { capsuleEntry } from './conclude.js'
+import { recallRun } from './resolve-recall.js'
 import type { Parts } from './stage.js'
 
 /** An ACTION_DISPATCHED line that no capsule concludes, as the fold found it. */
@@ -18,6 +20,7 @@ export type Orphan = {
   readonly policy_digest: string
   readonly mode: Mode
   readonly constraints: readonly ConstraintRecord[]
+  readonly grant?: string
   readonly supersedes?: string
 }
 
@@ -38,7 +41,7 @@ export async function recover(orphans: readonly Orphan[], parts: Parts): Promise
         },
         verdict: {
           kind: 'recovered',
-          by: { kind: 'policy' },
+          by: await behind(orphan, parts),
           effect: {
             type: orphan.effect_type,
             irreversibility_class: orphan.irreversibility_class,
@@ -63,4 +66,12 @@ export async function recover(orphans: readonly Orphan[], parts: Parts): Promise
     parts.report({ level: 'warn', event: 'recovered', actionId: orphan.action_id })
   }
   return orphans.length
+}
+
+/** On whose word it had been sent: a person's, if that can still be shown; else the grant it names. */
+async function behind({ grant, decision_id }: Orphan, parts: Parts): Promise<By> {
+  if (grant === undefined) return { kind: 'policy' }
+  const approval = grant === decision_id ? await parts.state.approval(decision_id) : null
+  const recalled = approval === null ? null : await recallRun(approval, parts)
+  return recalled?.run.by ?? { kind: 'grant', authority: grant }
 }

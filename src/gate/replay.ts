@@ -44,7 +44,7 @@ export async function storedResponse(
   return { status, headers, body: body.bytes }
 }
 
-/** Kept where the manifest captures, and where an Idempotency-Key may ask for it again. */
+/** Kept where the manifest captures, where an Idempotency-Key may ask for it again, or a grant ran it unasked. */
 export function responsePart(
   known: Known,
   observation: Observation,
@@ -52,7 +52,8 @@ export function responsePart(
   sha256: (bytes: Uint8Array) => string,
 ): readonly EvidencePart[] {
   if (observation.kind !== 'complete' || held === null) return []
-  if (known.rule?.capture !== 'full' && known.keyHash == null) return []
+  const collected = known.grant != null && known.rule?.hitl?.on_approval === 'dispatch'
+  if (known.rule?.capture !== 'full' && known.keyHash == null && !collected) return []
   const head = utf8(JSON.stringify({ status: held.status, headers: held.headers }))
   return [
     { digest: sha256(head), kind: 'response', name: 'head', bytes: head },

@@ -15,12 +15,17 @@ export async function reserve(approved: Approved, parts: Parts): Promise<Reserve
     at: Date.parse(approved.at),
     key: approved.keyHash,
     grant: approved.grant,
+    item:
+      approved.supersedes === null
+        ? null
+        : { approvalId: approved.decisionId, parent: approved.supersedes },
     budgets: approved.claims,
   })
   if (outcome.kind === 'reserved') {
     return { ...approved, ...withReadings(approved, outcome.readings, parts), reserved: true }
   }
-  throw refusal(approved, outcome, parts)
+  // Nothing was taken: the item this call would have closed stays as it is.
+  throw refusal({ ...approved, supersedes: null }, outcome, parts)
 }
 
 function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
@@ -54,9 +59,15 @@ function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
         : new Exit(known, 'idempotency_mismatch')
     }
     case 'grant':
-      return new Exit(withoutPending(approved), 'policy_denied', {
-        detail: `grant_${conflict.why}`,
-      })
+    case 'item': {
+      const why = conflict.kind === 'item' ? 'in_use' : conflict.why
+      return new Exit(
+        withoutPending(approved),
+        'approval_closed',
+        { observed: why },
+        { approval_id: approved.decisionId, approval_state: why },
+      )
+    }
   }
 }
 

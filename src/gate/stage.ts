@@ -1,11 +1,13 @@
 import type { Call, HttpCall } from '../core/call.js'
-import type { HumanDecision } from '../core/capsule/human.js'
-import type { ConstraintRecord, Mode, Octets } from '../core/capsule/model.js'
+import type { By } from '../core/capsule/input.js'
+import type { Capsule, ConstraintRecord, Mode, Octets } from '../core/capsule/model.js'
 import type { Crypto } from '../core/crypto.js'
 import type { LoadedManifest, Router } from '../core/manifest/match.js'
-import type { Manifest, ToolRule } from '../core/manifest/model.js'
+import type { Hitl, Manifest, ToolRule } from '../core/manifest/model.js'
 import type { Args } from '../core/manifest/read-args.js'
+import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type {
+  Approval,
   BudgetClaim,
   Clock,
   Evidence,
@@ -14,11 +16,14 @@ import type {
   Identity,
   Ids,
   Journal,
+  JournalLine,
   PolicyDecision,
   PolicyEngine,
   Signer,
   State,
+  Timer,
 } from '../ports.js'
+import type { Ending } from './exit.js'
 import type { Halts } from './halt.js'
 
 /** What judges calls right now. Replaced whole, never edited; `generation` tells one from the next. */
@@ -37,16 +42,25 @@ export type Parts = {
   readonly evidence: Evidence
   readonly state: State
   readonly signer: Signer
+  /** Public keys, to check again what the gate itself once signed. */
+  readonly keys: () => readonly PublicKeyRecord[]
   readonly crypto: Crypto
   readonly clock: Clock
+  readonly timer: Timer
   readonly ids: Ids
   readonly identity: Identity
   /** Secret per tenant; makes digests of guessable values useless to a guesser (seed §13). */
   readonly tenantSalt: string
   readonly world: () => World
   readonly halts: () => Halts
+  /** Whether anybody can be asked; without, a route to a human ends as an open item for an operator. */
+  readonly approvals: boolean
+  /** Each durable line in journal order, after the state has it. */
+  readonly subscribe: (listener: (line: JournalLine) => void) => () => void
   /** Tells the operator what the record may not say. */
   readonly report: (event: GateReport) => void
+  /** Told of each capsule before it is written, for logs and metrics; MUST NOT throw. */
+  readonly concluding?: (ending: Ending, capsule: Capsule) => void
   /** Named points where a test may stop the process; absent in production. */
   readonly seam: (name: Seam) => void | Promise<void>
 }
@@ -96,14 +110,30 @@ export type Constrained = Admitted & {
   /** Constraints that want a human instead of a block. */
   readonly asking: readonly string[]
 }
+/** The request to a human that this very call is about, as it stood when the call was judged. */
+export type Item =
+  | { readonly kind: 'none' }
+  /** Not to be used: undecided, or (`stale`) asked under another policy set or manifest. */
+  | { readonly kind: 'open'; readonly approval: Approval; readonly stale: boolean }
+  | { readonly kind: 'granted'; readonly approval: Approval; readonly run: Run }
+  /** A standing grant covers the call; somebody may have been asked before it was given. */
+  | {
+      readonly kind: 'standing'
+      readonly grant: string
+      readonly run: Run
+      readonly asked: Approval | null
+    }
+/** On whose word a call runs, and the private record of it that the capsule commits to. */
+export type Run = { readonly by: By; readonly part: EvidencePart }
+
 export type Authorized = Constrained & {
   readonly decision: Exclude<PolicyDecision, { kind: 'error' }>
   readonly keyHash: string | null
+  readonly item: Item
 }
 export type Approved = Authorized & {
   readonly grant: string | null
-  /** Present when a person decided this exact request. */
-  readonly human: HumanDecision | null
+  readonly by: By
   readonly decisionId: string
   /** The open item this call closes when it ends. */
   readonly supersedes: string | null
@@ -111,6 +141,9 @@ export type Approved = Authorized & {
 export type Reserved = Approved & { readonly reserved: true }
 
 /** What is known when a call ends, however early: everything after `Opened` may be missing. */
-export type Known = Opened & Partial<Omit<Approved, keyof Opened>>
+export type Known = Opened & Partial<Omit<Approved, keyof Opened>> & { readonly opening?: Opening }
+
+/** A human is being asked: what the record of the asking needs beside the call. */
+export type Opening = { readonly hitl: Hitl; readonly documentDigest: string }
 
 export const isHttp = (call: Call): call is HttpCall => call.kind === 'http'

@@ -31,6 +31,7 @@ export function request(actionId: string, over: Partial<ReserveRequest> = {}): R
     at: T0,
     key: null,
     grant: null,
+    item: null,
     budgets: [],
     ...over,
   }

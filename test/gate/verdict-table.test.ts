@@ -62,7 +62,7 @@ async function happen(scenario: Scenario): Promise<Ended> {
           ...parts,
           state: { ...parts.state, reserve: () => Promise.reject(new Error('store is down')) },
         }
-      : parts
+      : { ...parts, approvals: scenario.doing !== 'nobody_to_ask' }
   const answer = await govern(scenario.call, sending(upstream, scenario.call), faulty)
   const capsules = (await gate.capsules()).slice(before)
   const requests = servers[0]?.requests.length ?? 0

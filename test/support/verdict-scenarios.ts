@@ -1,5 +1,5 @@
 import type { HttpCall } from '../../src/core/call.js'
-import type { Code } from '../../src/core/verdict/table.js'
+import type { Code, TransitionCode } from '../../src/core/verdict/table.js'
 import { httpCall } from './manifests.js'
 import { answering, type Behaviour } from './raw-upstream.js'
 import { OTHER_TOKEN, TOKEN } from './rig.js'
@@ -77,10 +77,19 @@ export type Scenario = {
   /** Calls that go first and are not looked at. */
   readonly first?: readonly { readonly call: HttpCall; readonly tool?: Behaviour }[]
   /** The gate's own doing around the call. */
-  readonly doing?: 'halt' | 'turn_before_first_byte' | 'state_store_dead'
+  readonly doing?: 'halt' | 'turn_before_first_byte' | 'state_store_dead' | 'nobody_to_ask'
 }
 
-type HttpRow = Exclude<Code, 'claimed' | 'runtime_failed' | 'recovered' | 'passed_through'>
+/** Rows that one HTTP call brings about; those of deciders and deadlines are in approvals.test.ts. */
+type HttpRow = Exclude<
+  Code,
+  | TransitionCode
+  | 'approval_mismatch'
+  | 'claimed'
+  | 'runtime_failed'
+  | 'recovered'
+  | 'passed_through'
+>
 
 export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   tool_unknown: { call: post('/v1/unheard-of', {}) },
@@ -98,7 +107,9 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   constraint_error: { call: post('/v1/notes', {}) },
   policy_denied: { call: refund('5', caller(OTHER_TOKEN)) },
   policy_error: { call: post('/v1/counts', { by: 2 }) },
-  decision_needed: { call: refund('150.00') },
+  decision_needed: { call: refund('150.00'), doing: 'nobody_to_ask' },
+  approval_pending: { call: refund('150.00') },
+  approval_closed: { call: refund('150.00', { approvalId: 'no-such-approval' }) },
   budget_exceeded: {
     call: post('/v1/limited', { order: `o-${SECRET}` }),
     first: [{ call: post('/v1/limited', { order: `o-${SECRET}-0` }) }],

@@ -35,7 +35,11 @@ export function dispositionOf(verdict: Verdict): Disposition {
     case 'refused': {
       if (!Object.hasOwn(DECISION_OF, verdict.verdict_class))
         throw new TypeError(`${verdict.verdict_class} is not a refusal by policy`)
-      return policy(DECISION_OF[verdict.verdict_class], verdict.verdict_class, verdict)
+      if (verdict.authority === '') throw new TypeError('an authority has a name')
+      return {
+        ...policy(DECISION_OF[verdict.verdict_class], verdict.verdict_class, verdict),
+        ...(verdict.authority === undefined ? {} : { authority: verdict.authority }),
+      }
     }
     case 'timed_out':
       return policy('reject', 'timeout', verdict)

@@ -33,6 +33,8 @@ export type Refused = {
   readonly kind: 'refused'
   readonly verdict_class: Exclude<NeverDispatch, 'deferred'>
   readonly reason_digest?: string
+  /** The machine that decided, where one did (seed §5.4). */
+  readonly authority?: string
 }
 
 /** A person closed or postponed an open item; deny and withdraw give `resolved`, defer `deferred`. */

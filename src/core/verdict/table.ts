@@ -99,6 +99,43 @@ export const TABLE = {
     'A human must decide this call and nobody can be asked here.',
     'Do not retry; tell your user that a person has to take this step.',
   ]),
+  approval_pending: row('hitl_dispatched', 'needs_input', 'none', 202, EVERYWHERE, [
+    'A person has been asked to decide this call; nothing was dispatched yet.',
+    'Ask for the status later, or send the identical call again once it is approved.',
+  ]),
+  approval_mismatch: denied(409, EVERYWHERE, [
+    'The call differs from the one the named approval is for.',
+    'Send exactly the approved call, or leave the approval out to ask for a new one.',
+  ]),
+  approval_closed: denied(409, EVERYWHERE, [
+    'The named approval cannot be used: it is unknown, in use or over.',
+    'Look up its status; if the call is still needed, send it without naming an approval.',
+  ]),
+  // resolve and expire: what becomes of an open item
+  approval_refused: row('resolved', 'reject', 'none', 403, EVERYWHERE, [
+    'A decider refused this call.',
+    'Do not send it again; tell your user that it was refused.',
+  ]),
+  approval_withdrawn: row('resolved', 'reject', 'none', 403, EVERYWHERE, [
+    'The request for approval was withdrawn.',
+    'Send the call again if it is needed after all.',
+  ]),
+  approval_deferred: row('deferred', 'deferred', 'none', 202, EVERYWHERE, [
+    'A person postponed the decision on this call.',
+    'Ask for the status later; nothing was dispatched.',
+  ]),
+  approval_escalated: row('escalated', 'needs_input', 'none', 202, EVERYWHERE, [
+    'The decision on this call was passed on to somebody else.',
+    'Ask for the status later; nothing was dispatched.',
+  ]),
+  approval_expired: row('expired', 'reject', 'none', 403, EVERYWHERE, [
+    'The postponed decision was not taken in time.',
+    'Send the call again if it is still needed; a person will be asked anew.',
+  ]),
+  approval_timed_out: row('timeout', 'reject', 'none', 403, EVERYWHERE, [
+    'Nobody decided this call in time, or its approval was not used in time.',
+    'Send the call again if it is still needed; a person will be asked anew.',
+  ]),
   // reserve
   budget_exceeded: blocked(429, EVERYWHERE, [
     'A windowed limit on this tool is used up.',
@@ -159,7 +196,7 @@ export const TABLE = {
   runtime_failed: row(
     'errored',
     'accept',
-    'failed',
+    'dispatched',
     502,
     ['middleware', 'function'],
     ['The call ran and reported a failure.', UNKNOWN_OUTCOME],
@@ -204,7 +241,15 @@ export type UnrecordedCode = keyof typeof UNRECORDED
 type RowsWith<E extends EffectRow> = {
   [C in Code]: (typeof TABLE)[C]['effect'] extends E ? C : never
 }[Code]
+/** Rows that move or close an open item: no call ends in them. */
+export type TransitionCode =
+  | 'approval_refused'
+  | 'approval_withdrawn'
+  | 'approval_deferred'
+  | 'approval_escalated'
+  | 'approval_expired'
+  | 'approval_timed_out'
 /** Rows that end a call before one byte left. */
-export type RefusalCode = RowsWith<'none'>
+export type RefusalCode = Exclude<RowsWith<'none'>, TransitionCode>
 /** Rows that follow a dispatch. */
-export type EffectCode = Exclude<Code, RefusalCode>
+export type EffectCode = Exclude<Code, RefusalCode | TransitionCode>

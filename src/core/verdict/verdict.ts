@@ -26,6 +26,7 @@ export function verdictOf({ code, reason_digest, sent }: Happened): Verdict {
       case 'denied':
       case 'blocked':
       case 'needs_decision':
+      case 'hitl_dispatched':
       case 'engine_failure':
         return { kind: 'refused', verdict_class: row.verdict, ...reason }
       default:

@@ -142,6 +142,9 @@ describe('reservations and lines', () => {
       ['CAPSULE', { capsule: { action_id: 'a' } }],
       ['HALT', { scope: { kind: 'agent' } }],
       ['GRANT_ISSUED', {}],
+      ['APPROVAL_OPENED', { approval_id: 'a' }],
+      ['APPROVAL_VOTED', {}],
+      ['APPROVAL_REMINDER', { approval_id: 'a' }],
     ] as const) {
       expect(() => state.apply(line(type, members))).toThrow(/^journal line \d+ \(/)
     }
@@ -151,7 +154,7 @@ describe('reservations and lines', () => {
   it('ignores line types it does not know', () => {
     const line = lineWriter(T0)
     const state = createEmbeddedState()
-    state.apply(line('APPROVAL_OPENED', { anything: [1] }))
+    state.apply(line('SOMETHING_ELSE', { anything: [1] }))
     expect(state.dump()).toMatchObject({ at: T0, actions: [] })
   })
 })

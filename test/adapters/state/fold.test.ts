@@ -119,7 +119,7 @@ async function run(ops: readonly Op[]) {
         const wanted = request(action, { at, key, grant: step.grant, budgets })
         const answer = await state.reserve(wanted)
         latest = Math.max(latest, at)
-        if (answer.kind === 'key' || answer.kind === 'grant') break
+        if (answer.kind !== 'reserved' && answer.kind !== 'budget') break
         // Readings against a list that is simply added up, in thousandths.
         const taken: Naive[] = []
         answer.readings.forEach((reading, i) => {

@@ -1,4 +1,4 @@
-import type { Conflict, ReserveRequest } from '../../../ports.js'
+import type { Conflict, ReserveRequest, StandingGrant } from '../../../ports.js'
 import type { GrantLine } from './lines.js'
 import { sweeper } from './sweep.js'
 
@@ -31,6 +31,18 @@ export function createGrants(keepMs: number) {
       // Written so that an unreadable expiry refuses too.
       if (!(request.at < until)) return 'expired'
       return spent + held < line.uses ? null : 'spent'
+    },
+    /** Those of the agent for the tool that may be spent at that time, in the order they were given. */
+    standing(agent: string, tool: string, at: number): StandingGrant[] {
+      const out: StandingGrant[] = []
+      for (const { line, until, spent, held } of grants.values()) {
+        if (line.standing !== true || line.agent !== agent || line.tool !== tool) continue
+        const usesLeft = line.uses - spent - held
+        if (!(at < until) || usesLeft < 1) continue
+        const { grant, bounds, expires_at: expiresAt } = line
+        out.push({ grant, agent, tool, bounds, expiresAt, usesLeft })
+      }
+      return out
     },
     find: (grant: string): GrantLine | null => grants.get(grant)?.line ?? null,
     hold: (grant: string) => count(grant, 'held', 1),

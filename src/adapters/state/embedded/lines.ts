@@ -1,3 +1,4 @@
+import type { Bounds } from '../../../core/approval/bounds.js'
 import type { ConstraintRecord, Mode, Octets } from '../../../core/capsule/model.js'
 import type { IrreversibilityClass } from '../../../core/capsule/registries.js'
 import type { JournalLine } from '../../../ports.js'
@@ -47,17 +48,22 @@ export type Configured = {
   readonly manifest_digests: readonly string[]
   readonly mode: Mode
 }
-/** GRANT_ISSUED. */
+/** GRANT_ISSUED: for one exact request, or standing: for a tool within bounds. */
 export type GrantLine = {
   readonly grant: string
   readonly agent: string
-  readonly request_digest: string
-  readonly policy_digest: string
-  readonly manifest_digest: string
   readonly expires_at: string
   readonly uses: number
-  readonly standing?: boolean
-}
+} & (
+  | {
+      readonly standing?: false
+      readonly approval_id?: string
+      readonly request_digest: string
+      readonly policy_digest: string
+      readonly manifest_digest: string
+    }
+  | { readonly standing: true; readonly tool: string; readonly bounds: Bounds }
+)
 
 /** A line that does not hold what its type must is a defect of its writer: named, never skipped. */
 export function lineError(line: JournalLine, what: string): Error {

@@ -9,6 +9,8 @@ import type {
   ReserveRequest,
   State,
 } from '../../../ports.js'
+import { type ApprovalDump, createApprovals } from './approvals.js'
+import { createClaims } from './claims.js'
 import { capsuleOf, conclusionOf } from './conclusion.js'
 import { createGrants, type GrantDump } from './grants.js'
 import { createHalts } from './halts.js'
@@ -53,6 +55,7 @@ type Dump = {
   readonly windows: readonly WindowDump[]
   readonly grants: readonly GrantDump[]
   readonly items: readonly OpenItem[]
+  readonly approvals: readonly ApprovalDump[]
   readonly halts: readonly HaltScope[]
   readonly config: Configured | null
 }
@@ -73,6 +76,8 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
   const grants = createGrants(keepMs)
   const windows = createWindows()
   const items = createOpenItems()
+  const approvals = createApprovals(keepMs)
+  const claims = createClaims()
   const halts = createHalts()
   const holds = new Map<string, Claims & { readonly requestDigest: string }>()
   const actions = new Map<string, InFlight>()
@@ -98,6 +103,10 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     if (holder !== null) return { kind: 'key', holder }
     const why = grant === null ? null : grants.refusal(grant, request)
     if (why !== null) return { kind: 'grant', why }
+    const { item } = request
+    const approval = item === null ? null : approvals.get(item.approvalId)
+    const current = approval?.state.kind !== 'closed' && approval?.parent === item?.parent
+    if (item !== null && !(current && claims.isFree(item.parent))) return { kind: 'item' }
 
     const budgets: Held[] = []
     const readings: BudgetReading[] = []
@@ -119,6 +128,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     }
     if (scope !== null) keys.hold(scope, { state: 'in_flight', actionId, requestDigest })
     if (grant !== null) grants.hold(grant)
+    if (item !== null) claims.take(item.parent, actionId)
     holds.set(actionId, { scope, grant, budgets, requestDigest })
     return { kind: 'reserved', actionId, readings }
   }
@@ -160,6 +170,8 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
   function concluded(line: JournalLine, at: number): void {
     const capsule = capsuleOf(line)
     items.fold(capsule, line.seq)
+    const ended = approvals.moved(capsule)
+    if (ended !== null) grants.revoke(ended)
     const { actionId, kind } = conclusionOf(line, capsule)
     const action = actions.get(actionId)
     if (action === undefined) return
@@ -186,6 +198,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
   return {
     reserve: async (request) => reserve(request),
     async settle(actionId, outcome) {
+      claims.letGo(actionId)
       const hold = holds.get(actionId)
       // Dispatched by a line: its CAPSULE line settles it, so that a fold comes to the same.
       if (hold === undefined) return
@@ -201,6 +214,12 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
       )
     },
     keyState: async (operator, agent, key) => keys.holder(keyScope(operator, agent, key), latest),
+    claim: async (name, by) => claims.take(name, by),
+    unclaim: async (by) => claims.letGo(by),
+    approval: async (id) => approvals.get(id),
+    approvalFor: async (agent, requestDigest) => approvals.forRequest(agent, requestDigest),
+    approvals: async () => approvals.live(),
+    standing: async (agent, tool, at) => grants.standing(agent, tool, Math.max(at, latest)),
     apply(line) {
       const at = Date.parse(line.at)
       if (Number.isNaN(at)) throw lineError(line, 'at is no time')
@@ -224,9 +243,19 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
           text(line, 'grant')
           text(line, 'expires_at')
           grants.issue(members(line) as unknown as GrantLine)
+          if (line.approval_id !== undefined) approvals.granted(line)
           break
         case 'GRANT_REVOKED':
           grants.revoke(text(line, 'grant'))
+          break
+        case 'APPROVAL_OPENED':
+          approvals.opened(line)
+          break
+        case 'APPROVAL_VOTED':
+          approvals.voted(line)
+          break
+        case 'APPROVAL_REMINDER':
+          approvals.reminded(line)
           break
       }
       foldedTo = Math.max(foldedTo, at)
@@ -234,6 +263,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
       keys.prune(foldedTo)
       windows.advance(foldedTo)
       grants.sweep(foldedTo)
+      approvals.sweep(foldedTo)
     },
     dump() {
       const dump: Dump = {
@@ -244,6 +274,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
         windows: windows.dump(foldedTo),
         grants: grants.dump(foldedTo),
         items: items.list(),
+        approvals: approvals.dump(foldedTo),
         halts: halts.list(),
         config,
       }
@@ -259,6 +290,8 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
       windows.load(dump.windows, (action, held) => actions.get(action)?.budgets.push(held))
       grants.load(dump.grants)
       items.load(dump.items)
+      approvals.load(dump.approvals)
+      claims.clear()
       halts.load(dump.halts)
       config = dump.config
       foldedTo = dump.at

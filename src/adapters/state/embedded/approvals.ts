@@ -1,0 +1,162 @@
+import { expiryOf, type OnExpiry } from '../../../core/approval/deadline.js'
+import type { Capsule } from '../../../core/capsule/model.js'
+import type { Hitl } from '../../../core/manifest/model.js'
+import type { Approval, JournalLine, Vote } from '../../../ports.js'
+import { lineError, text } from './lines.js'
+import { sweeper } from './sweep.js'
+
+/** `before`: the capsule the current parent superseded; a vote line names the one it was cast on. */
+type Entry = { readonly approval: Approval; readonly before: string | null }
+export type ApprovalDump = Entry
+
+const requestKey = ({ agent, requestDigest }: Pick<Approval, 'agent' | 'requestDigest'>): string =>
+  `${agent}\0${requestDigest}`
+
+/**
+ * Requests to humans as a fold: opened by an event, moved and closed by capsules, never by a clock.
+ * `keepMs`: how long after its deadline a closed one is still known, so that a late caller hears how it ended.
+ */
+export function createApprovals(keepMs: number) {
+  const entries = new Map<string, Entry>()
+  /** Of those not closed: by the capsule that comes next supersedes, and by request. */
+  const byParent = new Map<string, string>()
+  const byRequest = new Map<string, string>()
+  const gone = ({ approval }: Entry, time: number): boolean =>
+    approval.state.kind === 'closed' && Date.parse(approval.deadline.at) + keepMs <= time
+
+  function put(approval: Approval, before: string | null): void {
+    const { approvalId: id } = approval
+    const old = entries.get(id)?.approval
+    if (old !== undefined && byParent.get(old.parent) === id) byParent.delete(old.parent)
+    entries.set(id, { approval, before })
+    const key = requestKey(approval)
+    if (approval.state.kind !== 'closed') {
+      byParent.set(approval.parent, id)
+      byRequest.set(key, id)
+    } else if (byRequest.get(key) === id) byRequest.delete(key)
+  }
+  const get = (id: string): Approval | null => entries.get(id)?.approval ?? null
+  const change = (id: string, to: Partial<Approval>): void => {
+    const entry = entries.get(id)
+    if (entry !== undefined) put({ ...entry.approval, ...to }, entry.before)
+  }
+
+  return {
+    get,
+    forRequest: (agent: string, requestDigest: string): Approval | null =>
+      get(byRequest.get(requestKey({ agent, requestDigest })) ?? ''),
+    live: (): Approval[] =>
+      [...byParent.values()]
+        .map((id) => (entries.get(id) as Entry).approval)
+        .sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
+    opened(line: JournalLine): void {
+      put(openedBy(line), null)
+    },
+    voted(line: JournalLine): void {
+      const entry = entries.get(text(line, 'approval_id'))
+      if (entry === undefined) return
+      const { approval, before } = entry
+      const vote = voteOf(line)
+      const on = text(line, 'on')
+      if (on === approval.parent && approval.state.kind !== 'closed') {
+        change(approval.approvalId, { votes: [...approval.votes, vote] })
+      } else if (on === before) change(approval.approvalId, { decided: vote })
+    },
+    granted(line: JournalLine): void {
+      const id = text(line, 'approval_id')
+      if (get(id)?.state.kind !== 'pending') return
+      change(id, { state: { kind: 'approved', grant: text(line, 'grant') } })
+    },
+    reminded(line: JournalLine): void {
+      if (typeof line.nth !== 'number') throw lineError(line, 'nth is not a number')
+      change(text(line, 'approval_id'), { reminded: line.nth })
+    },
+    /** Answers the approval's grant when this capsule closed it: it dies with the item. */
+    moved(capsule: Capsule): string | null {
+      if (capsule.chain?.relation !== 'supersedes') return null
+      const before = capsule.chain.parent_capsule_id
+      const approval = get(byParent.get(before) ?? '')
+      if (approval === null) return null
+      put({ ...approval, ...movedBy(approval, capsule) }, before)
+      return approval.state.kind === 'approved' ? approval.state.grant : null
+    },
+    sweep: sweeper(entries, gone),
+    dump: (time: number): ApprovalDump[] =>
+      [...entries.keys()]
+        .sort()
+        .map((id) => entries.get(id) as Entry)
+        .filter((entry) => !gone(entry, time)),
+    load(dump: readonly ApprovalDump[]): void {
+      for (const map of [entries, byParent, byRequest]) map.clear()
+      for (const { approval, before } of dump) put(approval, before)
+    },
+  }
+}
+
+/** The next step of an item, as its capsule says it: deadlines count from its own timestamp (seed §5.4). */
+function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
+  const { verdict_class, approver, expiry_policy } = capsule.disposition
+  const deadline = expiry_policy ?? capsule['dev.capsulegate.deadline']
+  const open = verdict_class === 'deferred' || verdict_class === 'escalated'
+  if (!open) {
+    const { action_id: actionId, capsule_id: capsuleId } = capsule
+    const state = { kind: 'closed', actionId, capsuleId, verdict: verdict_class, approver } as const
+    return { state, decided: null }
+  }
+  return {
+    parent: capsule.capsule_id,
+    rung: verdict_class === 'escalated' ? approval.rung + 1 : approval.rung,
+    deadline:
+      deadline === undefined
+        ? approval.deadline
+        : {
+            at: expiryOf(capsule.timestamp, deadline),
+            onExpiry: deadline.on_expiry as OnExpiry,
+          },
+    votes: [],
+    decided: null,
+    state: { kind: 'pending' },
+  }
+}
+
+function openedBy(line: JournalLine): Approval {
+  const of = (member: string): string => text(line, member)
+  const capsule = of('capsule_id')
+  return {
+    approvalId: of('approval_id'),
+    operator: of('operator'),
+    agent: of('agent'),
+    developer: of('developer'),
+    tool: of('tool'),
+    requestDigest: of('request_digest'),
+    policyDigest: of('policy_digest'),
+    manifestDigest: of('manifest_digest'),
+    documentDigest: of('document_digest'),
+    openedAt: of('opened_at'),
+    hitl: {
+      ttl_seconds: line.ttl_seconds,
+      quorum: line.quorum,
+      roles: line.roles,
+      min_assurance: line.min_assurance,
+      on_approval: line.on_approval,
+      ladder: line.ladder,
+      reminders_seconds: line.reminders,
+    } as Hitl,
+    rung: 0,
+    opened: capsule,
+    parent: capsule,
+    deadline: { at: of('expires_at'), onExpiry: of('on_expiry') as OnExpiry },
+    votes: [],
+    decided: null,
+    reminded: 0,
+    state: { kind: 'pending' },
+  }
+}
+
+const voteOf = (line: JournalLine): Vote => ({
+  voter: text(line, 'voter'),
+  by: text(line, 'by') as Vote['by'],
+  outcome: text(line, 'outcome') as Vote['outcome'],
+  evidenceDigest: text(line, 'evidence_digest'),
+  line,
+})

@@ -1,0 +1,114 @@
+import type { Call } from '../core/call.js'
+import { parse } from '../core/json/parse.js'
+import { toPlain } from '../core/json/value.js'
+import type { Approval, Dispatch, EvidencePart, Identified } from '../ports.js'
+import type { Answer } from './answer.js'
+import { judge } from './govern.js'
+import type { Parts } from './stage.js'
+
+/** How a mount sends a call whose caller is no longer there. Null: it cannot. */
+export type BackgroundDispatch = (call: Call) => Dispatch | null
+
+/**
+ * `on_approval: dispatch`: the frozen call runs the pipeline again from `match`, under the policies,
+ * constraints and halts of now; what comes back is kept in evidence for the agent to collect.
+ */
+export async function runApproved(
+  approval: Approval,
+  dispatchOf: BackgroundDispatch,
+  parts: Parts,
+): Promise<Answer | null> {
+  if (approval.state.kind !== 'approved' || approval.hitl.on_approval !== 'dispatch') return null
+  const frozen = await thaw(approval, parts)
+  const dispatch = frozen === null ? null : dispatchOf(frozen.call)
+  if (frozen === null || dispatch === null) {
+    const actionId = approval.approvalId
+    parts.report({ level: 'error', event: 'approved_not_dispatched', actionId })
+    return null
+  }
+  return judge(
+    {
+      call: frozen.call,
+      actionId: parts.ids.actionId(),
+      at: parts.journal.timestamp(),
+      world: parts.world(),
+      identified: frozen.agent,
+    },
+    dispatch,
+    parts,
+  )
+}
+
+/** Runs what was approved as soon as the mount has said how; also what an earlier process was told. */
+export function createBackground(parts: Parts) {
+  let dispatchOf: BackgroundDispatch | null = null
+  const running = new Set<Promise<void>>()
+
+  async function run(approvalId: string, how: BackgroundDispatch): Promise<void> {
+    try {
+      const approval = await parts.state.approval(approvalId)
+      if (approval !== null) await runApproved(approval, how, parts)
+    } catch (error) {
+      const detail = String(error)
+      parts.report({
+        level: 'error',
+        event: 'approved_not_dispatched',
+        actionId: approvalId,
+        detail,
+      })
+    }
+  }
+  function start(approvalId: string): void {
+    if (dispatchOf === null) return
+    const started = run(approvalId, dispatchOf).finally(() => running.delete(started))
+    running.add(started)
+  }
+  return {
+    start,
+    async register(how: BackgroundDispatch): Promise<void> {
+      dispatchOf = how
+      for (const { approvalId } of await parts.state.approvals()) start(approvalId)
+    },
+    async idle(): Promise<void> {
+      await Promise.all(running)
+    },
+  }
+}
+
+type Frozen = { readonly call: Call; readonly agent: Extract<Identified, { kind: 'known' }> }
+
+/** The call as it was frozen when the human was asked; its caller is who it was then. */
+async function thaw({ approvalId, agent }: Approval, parts: Parts): Promise<Frozen | null> {
+  const found = await parts.evidence.byAction(approvalId)
+  if (found.state !== 'present') return null
+  const bytes = (name: string): Uint8Array | undefined =>
+    found.value.find((part: EvidencePart) => part.kind === 'frozen' && part.name === name)?.bytes
+  const [head, body] = [bytes('head'), bytes('body')]
+  if (head === undefined || body === undefined) return null
+  const parsed = parse(head)
+  if (!parsed.ok) return null
+  const said = toPlain(parsed.value) as FrozenHead
+  const common = {
+    caller: { bearer: null, certificate: null, asserted: null, source: 'approval' },
+    idempotencyKey: null,
+    approvalId,
+    waitSeconds: 0,
+  }
+  const call: Call =
+    said.kind === 'http'
+      ? { ...said, ...common, body: { kind: 'read', bytes: body } }
+      : { kind: 'function', tool: said.tool, argumentsJson: body, ...common }
+  return said.agent.agent === agent ? { call, agent: said.agent } : null
+}
+
+type FrozenHead = { readonly agent: Frozen['agent'] } & (
+  | {
+      readonly kind: 'http'
+      readonly method: string
+      readonly upstream: string
+      readonly target: string
+      readonly headers: readonly (readonly [string, string])[]
+      readonly tool: string | null
+    }
+  | { readonly kind: 'function'; readonly tool: string }
+)

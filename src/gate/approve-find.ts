@@ -1,0 +1,148 @@
+import { type Bounds, brokenBound, readBounds } from '../core/approval/bounds.js'
+import { firstDifference } from '../core/approval/difference.js'
+import { type ApprovalDocument, argumentsOf } from '../core/approval/document.js'
+import { fromUtf8 } from '../core/text.js'
+import type { Approval } from '../ports.js'
+import { factsOf, withoutPending } from './constrain.js'
+import { Exit } from './exit.js'
+import { recallRun } from './resolve-recall.js'
+import {
+  type Constrained,
+  type Item,
+  isHttp,
+  type Known,
+  type Matched,
+  type Parts,
+} from './stage.js'
+
+const NONE: Item = { kind: 'none' }
+
+/**
+ * The approval this call is about: the one it names, or the one open for exactly the same request. A
+ * grant counts under the policy set and manifest it was given under, and only if the votes behind it
+ * are still provable. In observe mode nobody is asked and no grant is spent.
+ */
+export async function findItem(known: Constrained, parts: Parts): Promise<Item> {
+  if (known.mode === 'observe') return NONE
+  const { approvalId } = known.call
+  const approval =
+    approvalId === null
+      ? await parts.state.approvalFor(known.agent.agent, known.requestDigest)
+      : await named(known, approvalId, parts)
+  if (approval === null) return NONE
+  const stale = isStale(approval, known)
+  if (approval.state.kind !== 'approved' || stale) return { kind: 'open', approval, stale }
+  const recalled = await recallRun(approval, parts)
+  if (recalled === null) return { kind: 'open', approval, stale: true }
+  const broken = brokenBy(recalled.bounds, known, parts)
+  if (broken !== null) {
+    throw new Exit(await closing(withoutPending(known), approval, parts), 'policy_denied', {
+      observed: 'approved_within_bounds',
+      detail: broken,
+    })
+  }
+  return { kind: 'granted', approval, run: recalled.run }
+}
+
+export const isStale = (
+  approval: Approval,
+  known: Pick<Matched, 'world' | 'manifestDigest'>,
+): boolean =>
+  approval.policyDigest !== known.world.policy.digest ||
+  approval.manifestDigest !== known.manifestDigest
+
+/** Another's approval and an unknown one are the same answer: an id is no oracle. */
+async function named(known: Constrained, id: string, parts: Parts): Promise<Approval> {
+  const approval = await parts.state.approval(id)
+  if (
+    approval === null ||
+    approval.agent !== known.agent.agent ||
+    approval.operator !== known.world.operator
+  ) {
+    throw new Exit(
+      withoutPending(known),
+      'approval_closed',
+      { observed: 'unknown' },
+      { approval_id: id, approval_state: 'unknown' },
+    )
+  }
+  const own = { ...withoutPending(known), decisionId: approval.approvalId }
+  if (approval.requestDigest !== known.requestDigest) {
+    const pointer = await differenceFrom(approval, known, parts)
+    throw new Exit(
+      own,
+      'approval_mismatch',
+      { observed: pointer },
+      { approval_id: id, differs_at: pointer },
+    )
+  }
+  const { state } = approval
+  if (state.kind === 'closed') {
+    throw new Exit(
+      own,
+      'approval_closed',
+      { observed: state.verdict },
+      { approval_id: id, approval_state: state.verdict, closed_by: state.actionId },
+    )
+  }
+  return approval
+}
+
+async function differenceFrom(approval: Approval, known: Matched, parts: Parts): Promise<string> {
+  const found = await parts.evidence.byDigest(approval.documentDigest)
+  if (found.state !== 'present' || found.value.value === undefined) return ''
+  return firstDifference(found.value.value as unknown as ApprovalDocument, described(known))
+}
+
+/** A body that a person could read in one sitting; longer ones are shown by their digest. */
+const READABLE_BYTES = 64 * 1024
+
+/** The call as its approval document tells it. */
+export function described(
+  known: Pick<Matched, 'call' | 'rule' | 'args' | 'requestOctets'>,
+): Pick<ApprovalDocument, 'tool' | 'arguments' | 'request'> {
+  const { call, rule } = known
+  const http = isHttp(call)
+  const bytes = http ? (call.body.kind === 'read' ? call.body.bytes : null) : call.argumentsJson
+  return {
+    tool: rule.tool,
+    arguments: argumentsOf(known.args),
+    request: {
+      method: http ? call.method : null,
+      upstream: http ? call.upstream : null,
+      target: http ? call.target : null,
+      headers: http ? call.headers.filter(([name]) => rule.bind_headers.includes(name)) : [],
+      octets: known.requestOctets,
+      body: bytes === null || bytes.length > READABLE_BYTES ? null : fromUtf8(bytes),
+    },
+  }
+}
+
+/** The name of a bound that does not hold for this call, or null. */
+export function brokenBy(
+  bounds: readonly Bounds[],
+  known: Constrained,
+  parts: Parts,
+): string | null {
+  for (const each of bounds) {
+    const read = readBounds(each, known.rule)
+    if (!read.ok) return 'unreadable'
+    const broken = brokenBound(read.constraints, factsOf(known), known.at, parts.crypto)
+    if (broken !== null) return broken
+  }
+  return null
+}
+
+/** This ending closes the item, unless somebody else is closing it already. */
+export async function closing<K extends Known>(
+  known: K,
+  approval: Approval,
+  { state }: Parts,
+): Promise<K & Pick<Known, 'decisionId' | 'supersedes'>> {
+  const own = { ...known, decisionId: approval.approvalId }
+  const claimed = await state.claim(approval.parent, known.actionId)
+  if (claimed.kind === 'held') return own
+  const now = await state.approval(approval.approvalId)
+  const current = now !== null && now.state.kind !== 'closed' && now.parent === approval.parent
+  return current ? { ...own, supersedes: approval.parent } : own
+}

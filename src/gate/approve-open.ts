@@ -1,0 +1,188 @@
+import { DEFAULT_HITL, deadlineAt, expiryOf } from '../core/approval/deadline.js'
+import { type ApprovalDocument, approvalDocument } from '../core/approval/document.js'
+import type { Capsule } from '../core/capsule/model.js'
+import { hex } from '../core/hex.js'
+import { jsonDigest } from '../core/json/build.js'
+import type { Plain } from '../core/json/value.js'
+import { isForwardable } from '../core/manifest/headers.js'
+import { utf8 } from '../core/text.js'
+import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
+import { described, isStale } from './approve-find.js'
+import { withoutPending } from './constrain.js'
+import { Exit, Join } from './exit.js'
+import { signed } from './signed-event.js'
+import { type Authorized, isHttp, type Known, type Parts } from './stage.js'
+
+/**
+ * Puts the call before a human, or joins whoever already did: of any number of identical calls exactly
+ * one opens the item. One asked under other rules is superseded by the new one.
+ */
+export async function openItem(authorized: Authorized, parts: Parts): Promise<never> {
+  const { state } = parts
+  const { actionId, agent, requestDigest } = authorized
+  for (;;) {
+    const asking = await state.claim(`request ${agent.agent} ${requestDigest}`, actionId)
+    if (asking.kind === 'claimed') break
+    await asking.settled
+  }
+  const current = await state.approvalFor(agent.agent, requestDigest)
+  if (current !== null && !isStale(current, authorized) && !isVoid(current, authorized)) {
+    await state.unclaim(actionId)
+    throw new Join(authorized, current)
+  }
+  // Held: whoever holds it is closing it, and this item stands beside the one that is ending.
+  const over = current === null ? null : await state.claim(current.parent, actionId)
+  throw asked(authorized, over?.kind === 'claimed' ? current : null, parts)
+}
+
+/** A grant that this very call found unusable, although its rules are the current ones. */
+const isVoid = (current: Approval, { item }: Authorized): boolean =>
+  item.kind === 'open' && item.stale && item.approval.parent === current.parent
+
+function asked(authorized: Authorized, over: Approval | null, parts: Parts): Exit {
+  const hitl = authorized.rule.hitl ?? DEFAULT_HITL
+  const document = documentOf(authorized, parts)
+  const part: EvidencePart = {
+    digest: jsonDigest(document as unknown as Plain, parts.crypto),
+    kind: 'approval',
+    name: 'document',
+    value: document as unknown as Plain,
+  }
+  const known: Known = {
+    ...withoutPending(authorized),
+    evidence: [...authorized.evidence, part, ...frozenParts(authorized, parts)],
+    opening: { hitl, documentDigest: part.digest },
+    supersedes: over?.parent ?? null,
+  }
+  return new Exit(
+    known,
+    'approval_pending',
+    routedBy(authorized).reason,
+    pendingTell(authorized.actionId, 'pending', document.deadline.at),
+  )
+}
+
+/** What the caller of a waiting call is told. */
+export const pendingTell = (
+  id: string,
+  state: 'pending' | 'approved',
+  until: string,
+): { readonly [name: string]: Plain } => ({
+  approval_id: id,
+  approval_state: state,
+  expires_at: until,
+  retry_after_seconds: state === 'approved' ? 1 : 5,
+  hem_available: true,
+})
+
+function documentOf(authorized: Authorized, parts: Parts): ApprovalDocument {
+  const { rule, world, agent } = authorized
+  const { kind, ids, words } = routedBy(authorized)
+  const { request, tool } = described(authorized)
+  return approvalDocument({
+    approval_id: authorized.actionId,
+    operator: world.operator,
+    agent: agent.agent,
+    developer: agent.developer,
+    tool,
+    args: authorized.args,
+    request,
+    routed_by: { kind, ids, reason: words },
+    irreversibility: rule.effect.irreversibility_class,
+    requested_at: authorized.at,
+    hitl: rule.hitl ?? DEFAULT_HITL,
+    request_digest: authorized.requestDigest,
+    policy_digest: world.policy.digest,
+    manifest_digest: authorized.manifestDigest,
+    salt: hex(parts.ids.random(16)),
+  })
+}
+
+/** The request as it would be sent, without anybody's credentials. */
+function frozenParts({ call, rule, agent }: Authorized, { crypto }: Parts): EvidencePart[] {
+  const head = isHttp(call)
+    ? {
+        kind: 'http',
+        method: call.method,
+        upstream: call.upstream,
+        target: call.target,
+        headers: call.headers.filter(
+          ([name]) =>
+            isForwardable(name) &&
+            (name === 'content-encoding' ||
+              rule.forward_headers.includes(name) ||
+              rule.bind_headers.includes(name)),
+        ),
+        tool: call.tool,
+        agent,
+      }
+    : { kind: 'function', tool: call.tool, agent }
+  const body = isHttp(call)
+    ? call.body.kind === 'read'
+      ? call.body.bytes
+      : new Uint8Array()
+    : call.argumentsJson
+  const frozen = (name: string, bytes: Uint8Array): EvidencePart => ({
+    digest: hex(crypto.sha256(bytes)),
+    kind: 'frozen',
+    name,
+    bytes,
+  })
+  return [frozen('head', utf8(JSON.stringify(head))), frozen('body', body)]
+}
+
+/** Stands beside its capsule in one append: an item nobody can decide must not exist. */
+export function openingEntries(known: Known, capsule: Capsule, parts: Parts): JournalEntry[] {
+  const { opening, rule, requestDigest, manifestDigest, identified, world } = known
+  if (opening === undefined) return []
+  if (rule === undefined || requestDigest === undefined || manifestDigest === undefined)
+    throw new TypeError('a call that is put before a human was matched')
+  if (identified.kind === 'unknown') throw new TypeError('and its caller is known')
+  const { hitl } = opening
+  const deadline = deadlineAt(hitl, 0)
+  return [
+    signed(
+      'APPROVAL_OPENED',
+      {
+        approval_id: known.actionId,
+        capsule_id: capsule.capsule_id,
+        agent: identified.agent,
+        operator: world.operator,
+        developer: identified.developer,
+        tool: rule.tool,
+        request_digest: requestDigest,
+        policy_digest: world.policy.digest,
+        manifest_digest: manifestDigest,
+        document_digest: opening.documentDigest,
+        opened_at: capsule.timestamp,
+        expires_at: expiryOf(capsule.timestamp, deadline),
+        on_expiry: deadline.on_expiry,
+        ttl_seconds: hitl.ttl_seconds,
+        quorum: hitl.quorum,
+        roles: hitl.roles,
+        min_assurance: hitl.min_assurance,
+        on_approval: hitl.on_approval,
+        ladder: hitl.ladder,
+        reminders: hitl.reminders_seconds,
+      },
+      parts,
+    ),
+  ]
+}
+
+/** What sent the call to a human: policies, or constraints whose failure asks instead of blocking. */
+export function routedBy({ decision, asking }: Pick<Authorized, 'decision' | 'asking'>) {
+  return decision.kind === 'ask'
+    ? ({
+        kind: 'policy',
+        ids: decision.policies,
+        words: decision.reason,
+        reason: { policy_ids: decision.policies },
+      } as const)
+    : ({
+        kind: 'constraint',
+        ids: asking,
+        words: null,
+        reason: { constraint: asking[0] ?? '' },
+      } as const)
+}

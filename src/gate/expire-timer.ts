@@ -1,0 +1,132 @@
+import type { Approval, JournalLine } from '../ports.js'
+import { dueAt, expire } from './expire.js'
+import { haltFor } from './halt.js'
+import type { Parts } from './stage.js'
+
+export type Expiry = {
+  /** Does what is due now and arms the timer for what is due next. */
+  run(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Somebody else is about to move an item that is due, or a record could not be written: look again. */
+const AGAIN_MS = 1_000
+
+/**
+ * One timer for the nearest deadline. Deadlines come from the records' own timestamps and survive a
+ * restart; from the moment this process knows one, its monotonic clock has to agree, so that a wall
+ * clock that jumps ahead ends nothing early. While an item is halted its time stands still.
+ */
+export function startExpiry(parts: Parts): Expiry {
+  const { clock, timer } = parts
+  /** By capsule: when its item is due on the monotonic clock. */
+  const due = new Map<string, number>()
+  let armed: { readonly at: number; readonly cancel: () => void } | null = null
+  let running: Promise<void> | null = null
+  let again = false
+  let stopped = false
+
+  const keyOf = ({ parent, reminded, state }: Approval): string =>
+    `${parent} ${reminded} ${state.kind}`
+  function dueIn(approval: Approval): number {
+    const key = keyOf(approval)
+    const wall = dueAt(approval) - clock.now()
+    const known = due.get(key) ?? clock.monotonic() + Math.max(0, wall)
+    due.set(key, known)
+    return Math.max(wall, known - clock.monotonic())
+  }
+
+  function arm(ms: number): void {
+    if (stopped) return
+    const at = clock.monotonic() + Math.max(0, ms)
+    if (armed !== null && armed.at <= at) return
+    armed?.cancel()
+    armed = {
+      at,
+      cancel: timer.after(Math.max(0, ms), () => {
+        armed = null
+        void run()
+      }),
+    }
+  }
+
+  async function round(): Promise<void> {
+    const kept = new Set<string>()
+    for (const approval of await parts.state.approvals()) {
+      if (stopped) return
+      kept.add(keyOf(approval))
+      const ms = dueIn(approval)
+      if (ms > 0) arm(ms)
+      else if (haltFor(parts.halts(), approval) === null && !(await done(approval))) arm(AGAIN_MS)
+    }
+    for (const key of due.keys()) if (!kept.has(key)) due.delete(key)
+  }
+
+  async function done(approval: Approval): Promise<boolean> {
+    try {
+      return await expire(approval, parts)
+    } catch (error) {
+      const actionId = approval.approvalId
+      parts.report({ level: 'error', event: 'expiry_failed', actionId, detail: String(error) })
+      return false
+    }
+  }
+
+  /** One round at a time; whoever asks meanwhile gets one more. */
+  function run(): Promise<void> {
+    if (stopped) return Promise.resolve()
+    if (running !== null) {
+      again = true
+      return running
+    }
+    running = (async () => {
+      do {
+        again = false
+        await round()
+      } while (again && !stopped)
+    })().finally(() => {
+      running = null
+    })
+    return running
+  }
+
+  const unsubscribe = parts.subscribe((line) => {
+    if (moves(line)) {
+      const id = String(line.approval_id ?? decisionOf(line))
+      parts.state.approval(id).then(
+        (approval) => {
+          if (approval !== null && approval.state.kind !== 'closed') arm(dueIn(approval))
+        },
+        () => undefined,
+      )
+    }
+  })
+
+  return {
+    run,
+    async stop() {
+      stopped = true
+      unsubscribe()
+      armed?.cancel()
+      await running
+    },
+  }
+}
+
+/** Lines after which an item may be due at another time than before. */
+function moves(line: JournalLine): boolean {
+  switch (line.type) {
+    case 'APPROVAL_OPENED':
+    case 'APPROVAL_REMINDER':
+      return true
+    case 'GRANT_ISSUED':
+      return line.approval_id !== undefined
+    case 'CAPSULE':
+      return (line.capsule as { chain?: unknown }).chain !== undefined
+    default:
+      return false
+  }
+}
+
+const decisionOf = (line: JournalLine): unknown =>
+  (line.capsule as { readonly [member: string]: unknown })['dev.capsulegate.decision_id']

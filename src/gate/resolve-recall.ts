@@ -1,0 +1,101 @@
+import type { Bounds } from '../core/approval/bounds.js'
+import { pseudonym } from '../core/approval/voter.js'
+import { type Assent, HumanDecision } from '../core/capsule/human.js'
+import type { By } from '../core/capsule/input.js'
+import { verifyEvent } from '../core/journal/event.js'
+import type { Approval, Vote } from '../ports.js'
+import { saltedPart } from './dispatch.js'
+import type { Parts, Run } from './stage.js'
+
+/** A vote as the evidence store keeps it: who, and what exactly they said. */
+export type VoteEvidence = {
+  readonly vote: 'gate.vote/v1'
+  readonly approval_id: string
+  readonly on: string
+  readonly document_digest: string
+  readonly name: string
+  readonly by: Vote['by']
+  readonly roles: readonly string[]
+  readonly assurance: Assent['assurance']
+  readonly via: string
+  readonly outcome: Vote['outcome']
+  readonly reason?: string
+  readonly bounds?: Bounds
+  readonly salt: string
+}
+
+export type Recalled = { readonly run: Run; readonly bounds: readonly Bounds[] }
+
+/**
+ * On whose word an approved call runs. Nothing is taken from memory: each vote's signature is checked
+ * again, its evidence must be the one it names, and enough distinct voters must remain. Null when that
+ * cannot be shown any more (promise 4).
+ */
+export async function recallRun(approval: Approval, parts: Parts): Promise<Recalled | null> {
+  const votes: { vote: Vote; said: VoteEvidence }[] = []
+  for (const vote of approval.votes) {
+    const said = await recallVote(approval, vote, parts)
+    if (said === null) return null
+    votes.push({ vote, said })
+  }
+  const people = votes.filter(({ vote }) => vote.by === 'person')
+  const machine = votes.find(({ vote }) => vote.by === 'machine')
+  const enough = new Set(people.map(({ vote }) => vote.voter)).size >= approval.hitl.quorum
+  const last = people.at(-1)
+  const by: By | null =
+    enough && last !== undefined
+      ? { kind: 'human', decision: HumanDecision.authenticated(assentOf(approval, last)) }
+      : machine !== undefined && approval.hitl.quorum === 1
+        ? { kind: 'grant', authority: machine.said.name }
+        : null
+  if (by === null) return null
+  const bounds = votes.flatMap(({ said }) => (said.bounds === undefined ? [] : [said.bounds]))
+  const part = saltedPart(
+    'approval',
+    'decision',
+    {
+      constraint: 'dev.capsulegate.approval',
+      approval_id: approval.approvalId,
+      document_digest: approval.documentDigest,
+      votes: votes.map(({ vote }) => vote.evidenceDigest),
+      bounds,
+    },
+    parts,
+  )
+  return { run: { by, part }, bounds }
+}
+
+async function recallVote(
+  approval: Approval,
+  vote: Vote,
+  parts: Parts,
+): Promise<VoteEvidence | null> {
+  const { line } = vote
+  const signedByUs =
+    line.origin === parts.journal.origin && verifyEvent(line, parts.keys(), parts.crypto).ok
+  if (!signedByUs || line.document_digest !== approval.documentDigest) return null
+  const found = await parts.evidence.byDigest(vote.evidenceDigest)
+  if (found.state !== 'present' || found.value.value === undefined) return null
+  const said = found.value.value as unknown as VoteEvidence
+  const same =
+    said.approval_id === approval.approvalId &&
+    said.on === approval.parent &&
+    said.document_digest === approval.documentDigest &&
+    said.outcome === vote.outcome &&
+    said.by === vote.by &&
+    pseudonym(said.name, parts.tenantSalt, parts.crypto) === vote.voter
+  return same ? said : null
+}
+
+const assentOf = (
+  approval: Approval,
+  { vote, said }: { vote: Vote; said: VoteEvidence },
+): Assent => ({
+  decisionId: approval.approvalId,
+  requestDigest: approval.requestDigest,
+  documentDigest: approval.documentDigest,
+  approver: said.name,
+  assurance: said.assurance,
+  outcome: 'approve',
+  at: vote.line.at,
+})

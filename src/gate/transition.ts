@@ -1,0 +1,109 @@
+import type { Deadline } from '../core/approval/deadline.js'
+import { buildCapsule } from '../core/capsule/build.js'
+import type { HumanDecision } from '../core/capsule/human.js'
+import type { Verdict } from '../core/capsule/input.js'
+import type { ConstraintRecord, ExpiryPolicy } from '../core/capsule/model.js'
+import { jsonDigest } from '../core/json/build.js'
+import type { Plain } from '../core/json/value.js'
+import { TABLE, type TransitionCode } from '../core/verdict/table.js'
+import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
+import { capsuleEntry } from './conclude.js'
+import type { Parts } from './stage.js'
+
+/** One step of an open item that no call makes: decided, postponed, passed on, over. */
+export type Transition = {
+  readonly code: TransitionCode
+  readonly approval: Approval
+  /** The capsule's own action; it holds the claim on the item's parent. */
+  readonly actionId: string
+  readonly at: string
+  readonly by:
+    | { readonly kind: 'human'; readonly decision: HumanDecision }
+    | { readonly kind: 'machine'; readonly authority: string }
+    | { readonly kind: 'policy' }
+  readonly record: ConstraintRecord | null
+  readonly evidence: readonly EvidencePart[]
+  /** A deferral's own time, chosen by the person (seed §5.4). */
+  readonly expiry?: ExpiryPolicy
+  /** An escalation's: by the ladder. */
+  readonly deadline?: Deadline
+  /** Events that stand beside the capsule in one append. */
+  readonly events?: readonly JournalEntry[]
+}
+
+/** The other entrances' `conclude`: capsule → statement → journal, durable, superseding the item's parent. */
+export async function transition(step: Transition, parts: Parts): Promise<{ capsuleId: string }> {
+  const { approval, actionId, at } = step
+  const reason = reasonPart(step, parts)
+  const capsule = buildCapsule(
+    {
+      identity: {
+        action_id: actionId,
+        action_type: 'decide',
+        operator: approval.operator,
+        developer: approval.developer,
+        timestamp: at,
+      },
+      verdict: verdictOf(step, reason.digest),
+      constraints: step.record === null ? [] : [step.record],
+      extensions: {
+        'dev.capsulegate.manifest_digest': approval.manifestDigest,
+        'dev.capsulegate.policy_digest': approval.policyDigest,
+        'dev.capsulegate.mode': 'enforce',
+        'dev.capsulegate.decision_id': approval.approvalId,
+        ...(step.deadline === undefined ? {} : { 'dev.capsulegate.deadline': step.deadline }),
+      },
+      chain: { supersedes: approval.parent },
+    },
+    parts.crypto,
+  )
+  await parts.seam('before_capsule')
+  await Promise.all([
+    parts.evidence.put({
+      actionId,
+      operator: approval.operator,
+      subject: null,
+      at,
+      parts: [...step.evidence, reason],
+    }),
+    parts.journal.append([capsuleEntry(capsule, null, parts), ...(step.events ?? [])]),
+  ])
+  await parts.seam('after_capsule')
+  return { capsuleId: capsule.capsule_id }
+}
+
+function verdictOf({ code, by, expiry }: Transition, reason_digest: string): Verdict {
+  const { verdict } = TABLE[code]
+  if (by.kind === 'human') {
+    return {
+      kind: 'disposed',
+      decision: by.decision,
+      reason_digest,
+      ...(expiry === undefined ? {} : { expiry_policy: expiry }),
+    }
+  }
+  switch (verdict) {
+    case 'timeout':
+      return { kind: 'timed_out', reason_digest }
+    case 'resolved':
+    case 'expired':
+    case 'escalated':
+      return {
+        kind: 'refused',
+        verdict_class: verdict,
+        reason_digest,
+        ...(by.kind === 'machine' ? { authority: by.authority } : {}),
+      }
+    case 'deferred':
+      throw new TypeError('only a person postpones (seed §5.4.1)')
+  }
+}
+
+function reasonPart({ code, approval }: Transition, parts: Parts): EvidencePart {
+  const value: Plain = {
+    code,
+    observed: approval.state.kind === 'approved' ? 'approved_unused' : 'undecided',
+    tenant_salt: parts.tenantSalt,
+  }
+  return { digest: jsonDigest(value, parts.crypto), kind: 'reason', name: code, value }
+}

@@ -1,0 +1,130 @@
+import type { Call } from '../core/call.js'
+import { problem } from '../core/verdict/problem.js'
+import { type Code, TABLE, type TransitionCode } from '../core/verdict/table.js'
+import type { Approval, JournalLine } from '../ports.js'
+import type { Answer } from './answer.js'
+import { pendingTell } from './approve-open.js'
+import { storedResponse } from './replay.js'
+import type { Parts } from './stage.js'
+
+type Pending = Extract<Answer, { kind: 'refused' }>
+
+export const isPending = (answer: Answer): answer is Pending =>
+  answer.kind === 'refused' && answer.code === 'approval_pending'
+
+/** `Prefer: wait` is a courtesy, not a lease: more than this no caller holds a connection (DESIGN §3). */
+const MOST_SECONDS = 20
+
+/**
+ * The 202 is durable; now wait a little for the decision. Approved: the same request goes on as its own
+ * retry. Refused or over: the answer names the capsule that ended it. Otherwise the 202 after all.
+ */
+export async function afterWaiting(
+  pending: Pending,
+  call: Call,
+  parts: Parts,
+  govern: (call: Call) => Promise<Answer>,
+): Promise<Answer> {
+  const id = String(pending.problem.approval_id)
+  const approval = await decided(id, Math.min(call.waitSeconds, MOST_SECONDS) * 1000, parts)
+  const retry = { ...call, approvalId: id, waitSeconds: 0 }
+  switch (approval?.state.kind) {
+    case undefined:
+    case 'pending':
+      return pending
+    case 'approved':
+      return approval.hitl.on_approval === 'retry' ? govern(retry) : pendingAnswer(approval)
+    case 'closed':
+      return (await closedAnswer(approval, parts)) ?? govern(retry)
+  }
+}
+
+/** Resolves when the approval is decided, or when the time is over. */
+async function decided(id: string, ms: number, parts: Parts): Promise<Approval | null> {
+  const read = (): Promise<Approval | null> => parts.state.approval(id)
+  const isDecided = (approval: Approval | null): boolean => {
+    if (approval === null || approval.state.kind === 'closed') return true
+    // Where the gate itself sends what was approved, the end is what the caller waits for.
+    return approval.state.kind === 'approved' && approval.hitl.on_approval === 'retry'
+  }
+  return new Promise((resolve, reject) => {
+    const finish = (): void => {
+      stop()
+      cancel()
+      read().then(resolve, reject)
+    }
+    const stop = parts.subscribe((line) => {
+      if (isAbout(line, id)) {
+        read().then((approval) => {
+          if (isDecided(approval)) finish()
+        }, reject)
+      }
+    })
+    const cancel = parts.timer.after(ms, finish)
+    read().then((approval) => {
+      if (isDecided(approval)) finish()
+    }, reject)
+  })
+}
+
+function isAbout(line: JournalLine, id: string): boolean {
+  if (line.type === 'GRANT_ISSUED') return line.approval_id === id
+  if (line.type !== 'CAPSULE') return false
+  const capsule = line.capsule as { readonly [member: string]: unknown }
+  return capsule.chain !== undefined
+}
+
+/** The caller is told again what is already on record; the ids are the item's. */
+export function pendingAnswer({ approvalId, opened, state, deadline }: Approval): Answer {
+  const at = state.kind === 'approved' ? 'approved' : 'pending'
+  return named('approval_pending', approvalId, opened, pendingTell(approvalId, at, deadline.at))
+}
+
+/** How the item ended, where that is an answer to this caller; null where the caller has to ask anew. */
+export async function closedAnswer(approval: Approval, parts: Parts): Promise<Answer | null> {
+  const { state } = approval
+  if (state.kind !== 'closed') return null
+  const { actionId, capsuleId } = state
+  const code = closureCode(approval)
+  const tell = { approval_id: approval.approvalId }
+  if (code !== null) return named(code, actionId, capsuleId, tell)
+  if (approval.hitl.on_approval !== 'dispatch') return null
+  const response = await storedResponse(actionId, parts)
+  return response === null ? null : { kind: 'replayed', actionId, capsuleId, response }
+}
+
+/** Null when a call ended it: its own record says how. */
+function closureCode({ state, votes, decided }: Approval): TransitionCode | null {
+  if (state.kind !== 'closed') return null
+  switch (state.verdict) {
+    case 'resolved':
+      return state.approver === 'human' || decided !== null || votes.length > 0
+        ? 'approval_refused'
+        : 'approval_withdrawn'
+    case 'expired':
+      return 'approval_expired'
+    case 'timeout':
+      return 'approval_timed_out'
+    default:
+      return null
+  }
+}
+
+function named(
+  code: Code,
+  actionId: string,
+  capsuleId: string,
+  tell: { readonly [name: string]: string } | ReturnType<typeof pendingTell>,
+): Answer {
+  const { verdict, status: told } = TABLE[code]
+  const status = told === 'upstream' ? 502 : told
+  return {
+    kind: 'refused',
+    actionId,
+    capsuleId,
+    code,
+    verdict,
+    status,
+    problem: problem(code, status, { actionId, capsuleId }, tell),
+  }
+}
