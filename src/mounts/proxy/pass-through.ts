@@ -24,7 +24,7 @@ export type PassThrough = {
   readonly upgrades: boolean
   takes(req: IncomingMessage): boolean
   serve(req: IncomingMessage, res: ServerResponse): Promise<void>
-  upgrade(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void>
+  upgrade(req: IncomingMessage, socket: Socket, head: Buffer, signal: AbortSignal): Promise<void>
 }
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -94,13 +94,16 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
     },
 
     /** What flows inside is not seen by the gate: its opening and its end are. */
-    async upgrade(req, socket, head) {
+    async upgrade(req, socket, head, signal) {
       const route = routeOf(req)
       const proxy = route === undefined ? undefined : through.get(route.upstream)
       if (route === undefined || proxy === undefined) throw new Error('no pass-through route')
       await record(req, 101, route.upstream)
       const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-      if (socket.destroyed) return
+      // WebSocket has no half-closed state: a client that has ended is gone.
+      socket.once('end', () => socket.destroy())
+      if (signal.aborted) socket.destroy()
+      signal.addEventListener('abort', () => socket.destroy(), { once: true })
       proxy.upgrade(req, socket, head)
       await closed
       await record(req, 101, route.upstream)

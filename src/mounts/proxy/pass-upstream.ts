@@ -41,37 +41,44 @@ export function passUpstream(origin: string, report: Report): PassUpstream {
     agent: secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true }),
     proxyTimeout: 30_000,
     ejectPlugins: true,
-    on: {
-      error(error, req, to) {
-        report({ level: 'warn', event: 'pass_through_failed', detail: error.message })
-        const under = waiting.get(req)
-        if (under === undefined) to.destroy()
-        else under.over(BAD_GATEWAY)
+    plugins: [
+      (server) => {
+        const failed = (error: Error, req: IncomingMessage, to?: { destroy(): unknown }): void => {
+          report({ level: 'warn', event: 'pass_through_failed', detail: error.message })
+          const under = waiting.get(req)
+          if (under === undefined) to?.destroy()
+          else under.over(BAD_GATEWAY)
+        }
+        server.on('error', failed)
+        server.on('econnreset', (error, req) => failed(error, req))
+        server.on('proxyRes', (answer, req) => {
+          const under = waiting.get(req)
+          if (under === undefined) answer.destroy()
+          else deliver(answer, req, under.release, under.over)
+        })
       },
-      proxyReq(upstream) {
-        for (const name of STRIPPED) upstream.removeHeader(name)
-      },
-      proxyReqWs(upstream) {
-        for (const name of STRIPPED) upstream.removeHeader(name)
-      },
-      proxyRes(answer, req) {
-        const under = waiting.get(req)
-        if (under === undefined) answer.destroy()
-        else deliver(answer, req, under.release, under.over)
-      },
-    },
+    ],
   })
   return {
     pass: (req, res, release) =>
       new Promise((resolve) => {
         waiting.set(req, { release, over: resolve })
+        strip(req)
         proxy(req, res, (error) => {
           report({ level: 'warn', event: 'pass_through_failed', detail: String(error) })
           resolve(BAD_GATEWAY)
         }).catch(() => resolve(BAD_GATEWAY))
       }),
-    upgrade: (req, socket, head) => proxy.upgrade(req, socket, head),
+    upgrade(req, socket, head) {
+      strip(req)
+      proxy.upgrade(req, socket, head)
+    },
   }
+}
+
+/** http-proxy copies these; the raw ones stay as they came. */
+function strip({ headers }: IncomingMessage): void {
+  for (const name of STRIPPED) delete headers[name]
 }
 
 function deliver(

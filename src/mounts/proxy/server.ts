@@ -120,7 +120,9 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   if (passThrough.upgrades) {
     server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (!passThrough.takes(req)) return bare(req, socket)
-      connections.take(socket, () => passThrough.upgrade(req, socket as Socket, head))
+      connections.take(socket, () =>
+        passThrough.upgrade(req, socket as Socket, head, cutOff.signal),
+      )
     })
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
