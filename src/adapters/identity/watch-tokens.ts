@@ -6,14 +6,15 @@ import { readTokens, tokensFile } from './tokens.js'
 const LOOK_EVERY_MS = 1_000
 
 /**
- * The agents' own tokens by hash, looked up again when the file changes. A file that cannot be read
- * leaves nobody known: a revocation must not be undone by damage.
+ * The token file by hash, read again when it changes. A file that cannot be read leaves nobody
+ * known: a revocation must not be undone by damage.
  */
-export function watchTokens(
+export function watchTokenFile<T>(
   dir: string,
+  read: (dir: string) => ReadonlyMap<string, T>,
   failed: (error: unknown) => void,
-): () => ReadonlyMap<string, AgentRecord> {
-  let known: ReadonlyMap<string, AgentRecord> = new Map()
+): () => ReadonlyMap<string, T> {
+  let known: ReadonlyMap<string, T> = new Map()
   let version = ''
   let looked = Number.NEGATIVE_INFINITY
   return () => {
@@ -24,7 +25,7 @@ export function watchTokens(
     if (found === version) return known
     version = found
     try {
-      known = agentsOf(dir)
+      known = read(dir)
     } catch (error) {
       known = new Map()
       failed(error)
@@ -37,6 +38,12 @@ function versionOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false })
   return stat === undefined ? 'absent' : `${stat.ino}:${stat.mtimeMs}:${stat.size}`
 }
+
+/** The agents' own tokens. */
+export const watchTokens = (
+  dir: string,
+  failed: (error: unknown) => void,
+): (() => ReadonlyMap<string, AgentRecord>) => watchTokenFile(dir, agentsOf, failed)
 
 const agentsOf = (dir: string): ReadonlyMap<string, AgentRecord> =>
   new Map(

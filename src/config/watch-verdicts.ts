@@ -1,0 +1,95 @@
+import type { Capsule } from '../core/capsule/model.js'
+import type { Ending } from '../gate/exit.js'
+import type { Clock } from '../ports.js'
+import type { RunningGate } from './wire.js'
+
+/** One verdict as logs and metrics tell it: categories, ids and times; never an argument (promise 8). */
+export type VerdictTold = {
+  readonly action_id: string
+  readonly capsule_id: string
+  /** The verdict table's row; null for what no call ended in, such as an outcome. */
+  readonly code: string | null
+  readonly verdict_class: string
+  readonly tool: string | null
+  readonly agent: string | null
+  readonly developer: string
+  readonly mode: string | null
+  readonly policy_digest: string | null
+  readonly latency_ms: number | null
+  readonly upstream_ms: number | null
+}
+
+type Timing = { readonly start: number; upstream: number | null }
+type Joined = Pick<VerdictTold, 'code' | 'tool' | 'agent'> & { readonly timing: Timing | null }
+
+/** Capsules that were announced and never became durable: the oldest are forgotten. */
+const MAX_WAITING = 4096
+
+export type VerdictWatch = {
+  /** For `openGate`. */
+  concluding(ending: Ending, capsule: Capsule): void
+  /** The same gate, its calls timed; from here on every durable capsule is told once. */
+  around<G extends RunningGate>(gate: G): G
+}
+
+/** What is told comes from the durable line, whichever entrance wrote it; the call adds what it knows. */
+export function watchVerdicts(
+  clock: Pick<Clock, 'monotonic'>,
+  tell: (told: VerdictTold) => void,
+): VerdictWatch {
+  const timings = new WeakMap<object, Timing>()
+  const waiting = new Map<string, Joined>()
+  const since = (start: number): number => Math.round((clock.monotonic() - start) * 1000) / 1000
+
+  function told(capsule: Capsule): VerdictTold {
+    const joined = waiting.get(capsule.capsule_id)
+    waiting.delete(capsule.capsule_id)
+    const timing = joined?.timing ?? null
+    return {
+      action_id: capsule.action_id,
+      capsule_id: capsule.capsule_id,
+      code: joined?.code ?? null,
+      verdict_class: capsule.disposition.verdict_class,
+      tool: joined?.tool ?? null,
+      agent: joined?.agent ?? null,
+      developer: capsule.developer,
+      mode: capsule['dev.capsulegate.mode'] ?? null,
+      policy_digest: capsule['dev.capsulegate.policy_digest'] ?? null,
+      latency_ms: timing === null ? null : since(timing.start),
+      upstream_ms: timing?.upstream ?? null,
+    }
+  }
+
+  return {
+    concluding({ code, known }, capsule) {
+      const [oldest] = waiting.keys()
+      if (waiting.size >= MAX_WAITING && oldest !== undefined) waiting.delete(oldest)
+      waiting.set(capsule.capsule_id, {
+        code,
+        tool: known.rule?.tool ?? null,
+        agent: known.identified.kind === 'known' ? known.identified.agent : null,
+        timing: timings.get(known.call) ?? null,
+      })
+    },
+    around(gate) {
+      gate.data.subscribe((line) => {
+        if (line.type === 'CAPSULE') tell(told(line.capsule as Capsule))
+      })
+      return {
+        ...gate,
+        govern(call, dispatch) {
+          const timing: Timing = { start: clock.monotonic(), upstream: null }
+          timings.set(call, timing)
+          return gate.govern(call, async (order) => {
+            const start = clock.monotonic()
+            try {
+              return await dispatch(order)
+            } finally {
+              timing.upstream = since(start)
+            }
+          })
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import { buildCapsule } from '../core/capsule/build.js'
+import { HumanDecision } from '../core/capsule/human.js'
+import { jsonDigest } from '../core/json/build.js'
+import type { EvidencePart } from '../ports.js'
+import { capsuleEntry } from './conclude.js'
+import { saltedPart } from './dispatch.js'
+import type { Parts } from './stage.js'
+
+/** A blocked call that nothing has superseded: an open item by the seed's predicate (seed §5.4.4). */
+export type BlockedItem = {
+  readonly capsule_id: string
+  readonly action_id: string
+  readonly decision_id: string
+  readonly operator: string
+  readonly developer: string
+  readonly verdict_class: string
+}
+/** Authenticated by the caller; never an agent. */
+export type Person = { readonly name: string; readonly assurance: 'L1' | 'L2' | 'L3' }
+export type Closed =
+  | { readonly kind: 'closed'; readonly capsuleId: string; readonly actionId: string }
+  | { readonly kind: 'not_open' }
+  /** Waiting for a decision: that is decided, not swept away. */
+  | { readonly kind: 'not_blocked' }
+  /** Somebody else is closing it at this moment. */
+  | { readonly kind: 'busy' }
+
+/** A person has seen that the call was blocked and needs nothing more: `resolved`, superseding it (DESIGN §6). */
+export async function closeBlocked(
+  capsuleId: string,
+  by: { readonly person: Person; readonly reason: string },
+  openItems: () => readonly BlockedItem[],
+  parts: Pick<Parts, 'journal' | 'evidence' | 'state' | 'signer' | 'crypto' | 'ids' | 'tenantSalt'>,
+): Promise<Closed> {
+  const actionId = parts.ids.actionId()
+  if ((await parts.state.claim(capsuleId, actionId)).kind === 'held') return { kind: 'busy' }
+  try {
+    const item = openItems().find((open) => open.capsule_id === capsuleId)
+    if (item === undefined) return { kind: 'not_open' }
+    if (item.verdict_class !== 'blocked') return { kind: 'not_blocked' }
+    return { kind: 'closed', actionId, capsuleId: await close(item, actionId, by, parts) }
+  } finally {
+    await parts.state.unclaim(actionId)
+  }
+}
+
+async function close(
+  item: BlockedItem,
+  actionId: string,
+  { person, reason }: { readonly person: Person; readonly reason: string },
+  parts: Pick<Parts, 'journal' | 'evidence' | 'signer' | 'crypto' | 'ids' | 'tenantSalt'>,
+): Promise<string> {
+  const at = parts.journal.timestamp()
+  const shown = saltedPart(
+    'vote',
+    'close',
+    { ...item, approver: person.name, assurance: person.assurance, reason },
+    parts,
+  )
+  const why = { code: 'item_closed', detail: reason, tenant_salt: parts.tenantSalt }
+  const told: EvidencePart = {
+    digest: jsonDigest(why, parts.crypto),
+    kind: 'reason',
+    name: 'item_closed',
+    value: why,
+  }
+  const decision = HumanDecision.authenticated({
+    decisionId: item.decision_id,
+    // A blocked call never became an effect: the item itself is what the person saw.
+    requestDigest: item.capsule_id,
+    documentDigest: shown.digest,
+    approver: person.name,
+    assurance: person.assurance,
+    outcome: 'withdraw',
+    at,
+  })
+  const capsule = buildCapsule(
+    {
+      identity: {
+        action_id: actionId,
+        action_type: 'decide',
+        operator: item.operator,
+        developer: item.developer,
+        timestamp: at,
+      },
+      verdict: { kind: 'disposed', decision, reason_digest: told.digest },
+      constraints: [],
+      extensions: {},
+      chain: { supersedes: item.capsule_id },
+    },
+    parts.crypto,
+  )
+  await Promise.all([
+    parts.evidence.put({
+      actionId,
+      operator: item.operator,
+      subject: null,
+      at,
+      parts: [shown, told],
+    }),
+    parts.journal.append([capsuleEntry(capsule, null, parts)]),
+  ])
+  return capsule.capsule_id
+}

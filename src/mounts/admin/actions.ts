@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import type { Capsule } from '../../core/capsule/model.js'
+import type { JournalLine } from '../../ports.js'
+import { AdminProblem } from './problem.js'
+import { ADMIN_ROLES, json, route } from './route.js'
+import { actionId, digest, time, verdict } from './schemas.js'
+
+const action = z.strictObject({
+  action_id: actionId,
+  state: z.enum(['in_flight', 'concluded']),
+  decision_id: z.string().nullable(),
+  verdict: verdict.nullable(),
+  capsule_id: digest.nullable(),
+  operator: z.string().nullable(),
+  developer: z.string().nullable(),
+  /** Null for what was never dispatched: public records of refusals name neither. */
+  agent: z.string().nullable(),
+  tool: z.string().nullable(),
+  effect_status: z.string().nullable(),
+  mode: z.string().nullable(),
+  timestamp: time.nullable(),
+})
+
+export const actionStatus = route({
+  method: 'get',
+  path: '/v1/actions/{action_id}',
+  summary: 'What became of an action; digests and categories only.',
+  roles: ADMIN_ROLES,
+  params: z.strictObject({ action_id: actionId }),
+  answers: { 200: [{ type: 'application/json', schema: action }] },
+  problems: ['not_found'],
+  async handle({ params }, { gate }) {
+    const lines = await gate.data.journal.find(params.action_id)
+    if (lines.length === 0) throw new AdminProblem('not_found', 'No such action.')
+    return json(statusOf(params.action_id, lines))
+  },
+})
+
+function statusOf(id: string, lines: readonly JournalLine[]): z.infer<typeof action> {
+  const dispatched = lines.find(({ type }) => type === 'ACTION_DISPATCHED')
+  const text = (member: string): string | null => {
+    const value = dispatched?.[member]
+    return typeof value === 'string' ? value : null
+  }
+  const capsule = lines.map(capsuleOf).find((found) => found?.action_id === id)
+  return {
+    action_id: id,
+    state: capsule === undefined ? 'in_flight' : 'concluded',
+    decision_id: capsule?.['dev.capsulegate.decision_id'] ?? text('decision_id'),
+    verdict: capsule?.disposition.verdict_class ?? null,
+    capsule_id: capsule?.capsule_id ?? null,
+    operator: capsule?.operator ?? text('operator'),
+    developer: capsule?.developer ?? text('developer'),
+    agent: text('agent'),
+    tool: text('tool'),
+    effect_status: capsule?.effect?.status ?? null,
+    mode: capsule?.['dev.capsulegate.mode'] ?? text('mode'),
+    timestamp: capsule?.timestamp ?? null,
+  }
+}
+
+const capsuleOf = (line: JournalLine): Capsule | undefined =>
+  line.type === 'CAPSULE' ? (line.capsule as Capsule) : undefined

@@ -1,0 +1,158 @@
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
+import helmet from 'helmet'
+import { z } from 'zod'
+import { EvidenceError } from '../../adapters/evidence/error.js'
+import { JournalError } from '../../adapters/journal/error.js'
+import type { GateReport } from '../../gate/stage.js'
+import { type AdminTokens, authenticate } from './authenticate.js'
+import { type AdminLimits, DEFAULT_LIMITS, limiters } from './limits.js'
+import { AdminProblem, problemDocument } from './problem.js'
+import type { Admin, Principal, Reply, Route } from './route.js'
+
+export type AppOptions = Admin & {
+  readonly tokens: AdminTokens
+  readonly report: (event: GateReport) => void
+  readonly limits?: AdminLimits
+}
+
+const BODY_LIMIT = 64 * 1024
+
+/** The admin plane: every row of the table but those for anyone stands behind a token (DESIGN §7). */
+export function createApp(routes: readonly Route[], options: AppOptions): Express {
+  const app = express()
+  app.set('query parser', 'simple')
+  app.set('etag', false)
+  app.use(helmet(), (_, response, next) => {
+    response.set('cache-control', 'no-store')
+    next()
+  })
+  for (const row of routes) if (row.roles === 'anyone') mount(app, row, options)
+  app.use(...gatekeeper(options))
+  for (const row of routes) if (row.roles !== 'anyone') mount(app, row, options)
+  app.use(() => {
+    throw new AdminProblem('not_found')
+  })
+  app.use(answerProblems(options))
+  return app
+}
+
+/** Who asks is known before anything is read; strangers learn nothing but that they are. */
+function gatekeeper({ tokens, limits = DEFAULT_LIMITS }: AppOptions): RequestHandler[] {
+  const { strangers, holders } = limiters(limits)
+  return [
+    (request, response, next) => {
+      const who = authenticate(request.headers.authorization, tokens)
+      if (who.kind === 'principal') {
+        response.locals.principal = who.principal
+        response.locals.token = who.token
+        holders(request, response, next)
+        return
+      }
+      const refuse = (error?: unknown): void => {
+        if (error !== undefined) next(error)
+        else next(new AdminProblem(who.kind === 'agent' ? 'forbidden' : 'unauthenticated'))
+      }
+      strangers(request, response, refuse as NextFunction)
+    },
+  ]
+}
+
+function mount(app: Express, row: Route, options: AppOptions): void {
+  const path = row.path.replaceAll(/\{(\w+)\}/g, ':$1')
+  const handlers: RequestHandler[] = [mayReach(row)]
+  if (row.body !== undefined) handlers.push(express.json({ limit: BODY_LIMIT }))
+  app[row.method](path, ...handlers, async (request, response) => {
+    const reply = await row.handle(
+      {
+        params: row.params === undefined ? undefined : read(row.params, request.params, 'path'),
+        query: read(row.query ?? NO_QUERY, { ...request.query }, 'query'),
+        body: row.body === undefined ? undefined : read(row.body, request.body, 'body'),
+        principal: principalOf(response),
+        http: request,
+        stillAllowed: () => options.tokens().has(String(response.locals.token)),
+      },
+      options,
+    )
+    await send(reply, request, response)
+  })
+}
+
+const NO_QUERY = z.strictObject({})
+
+const principalOf = (response: Response): Principal | null =>
+  (response.locals.principal as Principal | undefined) ?? null
+
+function mayReach({ roles }: Route): RequestHandler {
+  return (_, response, next) => {
+    const role = principalOf(response)?.role
+    if (roles !== 'anyone' && (role === undefined || !roles.includes(role))) {
+      throw new AdminProblem('forbidden')
+    }
+    next()
+  }
+}
+
+function read<S extends z.ZodType>(schema: S, value: unknown, where: string): z.infer<S> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const faults = parsed.error.issues.map(({ path, message }) =>
+    [where, ...path.map(String)].join('.').concat(`: ${message}`),
+  )
+  throw new AdminProblem('request_invalid', faults.join('; '))
+}
+
+async function send(reply: Reply, request: Request, response: Response): Promise<void> {
+  switch (reply.kind) {
+    case 'json':
+      response.status(reply.status ?? 200).json(reply.value)
+      return
+    case 'bytes':
+      response.set('content-type', reply.type)
+      response.end(reply.bytes)
+      return
+    case 'stream':
+      if (request.method === 'HEAD') response.end()
+      else await reply.run(response)
+  }
+}
+
+/** Every error leaves as problem+json; what was not foreseen is told to the operator, not to the asker. */
+function answerProblems({ report }: AppOptions): ErrorRequestHandler {
+  return (error: unknown, _request, response, _next) => {
+    const problem = problemOf(error)
+    if (problem.code === 'internal' || problem.code === 'record_unavailable') {
+      report({ level: 'error', event: 'admin_failed', detail: String(error) })
+    }
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    const document = problemDocument(problem)
+    if (document.status === 401) response.set('www-authenticate', 'Bearer')
+    response.status(document.status)
+    response.set('content-type', 'application/problem+json')
+    response.end(JSON.stringify(document))
+  }
+}
+
+function problemOf(error: unknown): AdminProblem {
+  if (error instanceof AdminProblem) return error
+  if (error instanceof JournalError) {
+    return new AdminProblem(error.code === 'archived' ? 'archived' : 'record_unavailable')
+  }
+  if (error instanceof EvidenceError) return new AdminProblem('record_unavailable')
+  // Express and its body parser: a status of their own for what the client sent.
+  const status = (error as { status?: unknown } | null)?.status
+  if (status === 413) return new AdminProblem('too_large')
+  if (typeof status === 'number' && status >= 400 && status < 500) {
+    return new AdminProblem('request_invalid')
+  }
+  return new AdminProblem('internal')
+}

@@ -1,0 +1,109 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { VerdictTold } from '../../config/watch-verdicts.js'
+import type { RunningGate } from '../../config/wire.js'
+import type { GateReport } from '../../gate/stage.js'
+import type { Clock } from '../../ports.js'
+import { ADMIN_ROLES, route } from './route.js'
+
+export type Metrics = {
+  verdict(told: VerdictTold): void
+  /** Counts what reports say of records that could not be written. */
+  report(event: Pick<GateReport, 'event'>): void
+  /** Gauges read the gate when they are asked. */
+  watch(gate: RunningGate): void
+  text(): Promise<string>
+}
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const UNWRITTEN = new Set(['capsule_not_written', 'record_unavailable'])
+
+/** A registry of its own: two gates in one process do not share numbers. */
+export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const verdicts = new Counter({
+    name: 'gate_verdicts_total',
+    help: 'Verdicts recorded, by class, tool (empty where none matched) and mode.',
+    labelNames: ['verdict_class', 'tool', 'mode'] as const,
+    registers,
+  })
+  const decision = new Histogram({
+    name: 'gate_decision_seconds',
+    help: 'From a call read to its capsule durable, the upstream left out.',
+    buckets: SECONDS,
+    registers,
+  })
+  const upstream = new Histogram({
+    name: 'gate_upstream_seconds',
+    help: 'From the order to send to the end of what was observed.',
+    buckets: SECONDS,
+    registers,
+  })
+  const failures = new Counter({
+    name: 'gate_capsule_write_failures_total',
+    help: 'Calls whose record could not be written.',
+    registers,
+  })
+  let gate: RunningGate | null = null
+  const waiting = () =>
+    gate?.data.state.openItems().filter(({ verdict_class }) => verdict_class !== 'blocked') ?? []
+  new Gauge({
+    name: 'gate_approvals_pending',
+    help: 'Open items that await a decision.',
+    registers,
+    collect() {
+      this.set(waiting().length)
+    },
+  })
+  new Gauge({
+    name: 'gate_approval_age_seconds',
+    help: 'Age of the oldest open item that awaits a decision; 0 without one.',
+    registers,
+    collect() {
+      const [oldest] = waiting()
+      const age = oldest === undefined ? 0 : clock.now() - Date.parse(oldest.timestamp)
+      this.set(Math.max(0, age) / 1000)
+    },
+  })
+  new Gauge({
+    name: 'gate_policy_info',
+    help: 'The policy set and mode in force.',
+    labelNames: ['digest', 'mode'] as const,
+    registers,
+    collect() {
+      this.reset()
+      if (gate === null) return
+      const { policy, mode } = gate.world()
+      this.set({ digest: policy.digest, mode }, 1)
+    },
+  })
+  return {
+    verdict({ verdict_class, tool, mode, latency_ms, upstream_ms }) {
+      verdicts.inc({ verdict_class, tool: tool ?? '', mode: mode ?? '' })
+      if (latency_ms !== null) decision.observe((latency_ms - (upstream_ms ?? 0)) / 1000)
+      if (upstream_ms !== null) upstream.observe(upstream_ms / 1000)
+    },
+    report({ event }) {
+      if (UNWRITTEN.has(event)) failures.inc()
+    },
+    watch(running) {
+      gate = running
+    },
+    text: () => registry.metrics(),
+  }
+}
+
+export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
+
+export const metrics = route({
+  method: 'get',
+  path: '/metrics',
+  summary: 'Prometheus text',
+  roles: ADMIN_ROLES.filter((role) => role !== 'external_auditor'),
+  answers: { 200: [{ type: 'text/plain' }] },
+  handle: async (_, admin) => ({
+    kind: 'bytes',
+    type: METRICS_TYPE,
+    bytes: await admin.metrics.text(),
+  }),
+})

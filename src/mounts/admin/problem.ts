@@ -1,0 +1,40 @@
+/** Why a request to the admin plane was not answered (RFC 9457). */
+export const ADMIN_PROBLEMS = {
+  unauthenticated: [401, 'No token this gate issued for the admin plane.'],
+  forbidden: [403, 'Your role does not reach this.'],
+  not_found: [404, 'There is nothing here.'],
+  request_invalid: [400, 'The request cannot be read.'],
+  too_large: [413, 'The request body is too large.'],
+  too_many_requests: [429, 'Too many requests.'],
+  not_open: [409, 'The item is not open.'],
+  never_dispatched: [409, 'Nothing was dispatched for this action, so nothing can come of it.'],
+  in_flight: [409, 'The action is still in flight.'],
+  archived: [410, 'The lines were archived; copy the segment back to read them.'],
+  erased: [410, 'The evidence was erased.'],
+  evidence_damaged: [500, 'The evidence is there and is not what was put.'],
+  not_ready: [503, 'The gate should not be sent calls now.'],
+  record_unavailable: [503, 'The gate cannot write its record, so nothing was changed.'],
+  internal: [500, 'The gate could not process the request.'],
+} as const satisfies Record<string, readonly [number, string]>
+export type AdminCode = keyof typeof ADMIN_PROBLEMS
+
+export class AdminProblem extends Error {
+  readonly code: AdminCode
+  constructor(code: AdminCode, detail: string = ADMIN_PROBLEMS[code][1]) {
+    super(detail)
+    this.code = code
+  }
+}
+
+export type ProblemDocument = {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly code: AdminCode
+}
+
+export function problemDocument({ code, message }: AdminProblem): ProblemDocument {
+  const [status, title] = ADMIN_PROBLEMS[code]
+  return { type: `urn:capsule-gate:admin:${code}`, title, status, detail: message, code }
+}

@@ -1,0 +1,82 @@
+import type { Request, Response } from 'express'
+import type { z } from 'zod'
+import type { AdminRole } from '../../adapters/identity/tokens.js'
+import type { RunningGate } from '../../config/wire.js'
+import type { Metrics } from './metrics.js'
+import type { AdminCode } from './problem.js'
+import type { Readiness } from './readiness.js'
+
+/** A person or program with an admin token; agents never get this far (DESIGN §7). */
+export type Principal = {
+  readonly name: string
+  readonly role: AdminRole
+  readonly groups: readonly string[]
+}
+export const ADMIN_ROLES = [
+  'viewer',
+  'auditor',
+  'external_auditor',
+  'approver',
+  'operator',
+] as const satisfies readonly AdminRole[]
+
+/** What handlers work with. */
+export type Admin = {
+  readonly gate: RunningGate
+  readonly metrics: Metrics
+  readonly readiness: Readiness
+}
+
+type Shape = z.ZodObject | undefined
+type Read<S extends Shape> = S extends z.ZodObject ? z.infer<S> : undefined
+type Body = z.ZodType | undefined
+type ReadBody<S extends Body> = S extends z.ZodType ? z.infer<S> : undefined
+
+export type Ask<P extends Shape = Shape, Q extends Shape = Shape, B extends Body = Body> = {
+  readonly params: Read<P>
+  readonly query: Read<Q>
+  readonly body: ReadBody<B>
+  readonly principal: Principal | null
+  readonly http: Request
+  /** False from the moment the token is revoked: what lasts asks again. */
+  readonly stillAllowed: () => boolean
+}
+export type Reply =
+  | { readonly kind: 'json'; readonly status?: number; readonly value: unknown }
+  | { readonly kind: 'bytes'; readonly type: string; readonly bytes: Uint8Array | string }
+  /** Writes for as long as it likes; resolves when the response is over. */
+  | { readonly kind: 'stream'; readonly run: (response: Response) => Promise<void> }
+
+export type Content =
+  | { readonly type: 'application/json'; readonly schema: z.ZodType }
+  | { readonly type: 'application/cose' | 'text/plain' | 'text/event-stream' }
+
+/**
+ * One row of the route × role table. The router, the OpenAPI document and the tests are all built
+ * from these rows; a new route is one more of them.
+ */
+export type Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Body = Body> = {
+  readonly method: 'get' | 'post' | 'delete'
+  /** OpenAPI form: `/v1/actions/{action_id}`. */
+  readonly path: string
+  readonly summary: string
+  /** `anyone` needs no token at all. */
+  readonly roles: readonly AdminRole[] | 'anyone'
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: B
+  readonly answers: { readonly [status: number]: readonly Content[] }
+  readonly problems?: readonly AdminCode[]
+  handle(ask: Ask<P, Q, B>, admin: Admin): Promise<Reply> | Reply
+}
+
+/** Checks each row by its own schemas, then forgets them: the list holds all kinds. */
+export const route = <
+  P extends z.ZodObject | undefined = undefined,
+  Q extends z.ZodObject | undefined = undefined,
+  B extends z.ZodType | undefined = undefined,
+>(
+  row: Route<P, Q, B>,
+): Route => row as unknown as Route
+
+export const json = (value: unknown, status = 200): Reply => ({ kind: 'json', value, status })

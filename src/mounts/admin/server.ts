@@ -1,0 +1,108 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { GateConfig } from '../../config/model.js'
+import type { RunningGate } from '../../config/wire.js'
+import type { GateReport } from '../../gate/stage.js'
+import { type AppOptions, createApp } from './app.js'
+import { adminTokens } from './authenticate.js'
+import { METRICS_TYPE, type Metrics } from './metrics.js'
+import { createReadiness } from './readiness.js'
+import { ROUTES } from './routes.js'
+
+export type AdminServer = {
+  listen(port: number, host: string): Promise<AddressInfo>
+  /** Ends event streams too. */
+  close(): Promise<void>
+}
+
+export const createAdmin = (options: AppOptions): AdminServer =>
+  serverOf(createApp(ROUTES, options) as RequestListener)
+
+/** Prometheus text without a token, for a scraper on the same host; it says nothing but numbers and names of tools. */
+export const createMetricsListener = (metrics: Metrics): AdminServer =>
+  serverOf((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end()
+      return
+    }
+    metrics.text().then(
+      (text) => response.writeHead(200, { 'content-type': METRICS_TYPE }).end(text),
+      () => response.writeHead(500).end(),
+    )
+  })
+
+function serverOf(listener: RequestListener): AdminServer {
+  const server: Server = createServer(
+    { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 10_000 },
+    listener,
+  )
+  return {
+    listen: (port, host) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, host, () => {
+          server.off('error', reject)
+          resolve(server.address() as AddressInfo)
+        })
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+export type Attached = {
+  readonly admin: AddressInfo
+  close(): Promise<void>
+}
+
+/** The admin plane of a running gate, as gate.yaml has it; SIGUSR2 halts everything. */
+export async function attachAdmin(
+  gate: RunningGate,
+  config: Pick<GateConfig, 'data_dir' | 'listeners' | 'upstreams'>,
+  options: {
+    readonly metrics: Metrics
+    readonly report: (event: GateReport) => void
+    readonly dataPlane?: () => boolean
+  },
+): Promise<Attached> {
+  const { metrics, report, dataPlane } = options
+  metrics.watch(gate)
+  const upstreams = Object.fromEntries(
+    Object.entries(config.upstreams).map(([name, { origin }]) => [name, origin]),
+  )
+  const server = createAdmin({
+    gate,
+    metrics,
+    report,
+    readiness: createReadiness({
+      gate,
+      upstreams,
+      ...(dataPlane === undefined ? {} : { dataPlane }),
+    }),
+    tokens: adminTokens(config.data_dir, (error) =>
+      report({ level: 'error', event: 'tokens_unreadable', detail: String(error) }),
+    ),
+  })
+  const { host, port } = config.listeners.admin
+  const admin = await server.listen(port, host)
+  const halt = (): void => haltAll(gate, report)
+  process.on('SIGUSR2', halt)
+  return {
+    admin,
+    async close() {
+      process.off('SIGUSR2', halt)
+      await server.close()
+    },
+  }
+}
+
+/** Whoever may signal the process owns it; the journal says that it was a signal. */
+function haltAll(gate: RunningGate, report: (event: GateReport) => void): void {
+  gate.halt({ kind: 'all' }, 'SIGUSR2').then(
+    () => report({ level: 'warn', event: 'halted', detail: 'all, by SIGUSR2' }),
+    (error: unknown) => report({ level: 'error', event: 'halt_failed', detail: String(error) }),
+  )
+}
