@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
 import { utf8 } from '../../core/text.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import { refuseBytes } from './client-error.js'
@@ -105,6 +106,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     })
 
   const server = listener(tls, limits)
+  server.on('secureConnection', turnAwayUnverified)
   server.on('request', (req, res) => take(req, res, false))
   server.on('checkContinue', (req, res) => take(req, res, true))
   server.on('checkExpectation', (req, res) => take(req, res, false))
@@ -195,6 +197,12 @@ const secureContext = ({ cert, key, clientCa }: TlsFiles) => ({
   ALPNProtocols: ['http/1.1'],
   ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
 })
+
+/** A certificate that fails is never taken for none. */
+function turnAwayUnverified(socket: TLSSocket): void {
+  const presented = Object.keys(socket.getPeerCertificate()).length > 0
+  if (presented && !socket.authorized) socket.destroy()
+}
 
 function listen(server: Server | TlsServer, port: number, host: string): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {

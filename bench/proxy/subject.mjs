@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** One proxy under test per process: `node subject.mjs KIND UPSTREAM_PORT [POLICIES]`. */
+const [kind, upstreamPort, policies = '100'] = process.argv.slice(2)
+const origin = `http://127.0.0.1:${upstreamPort}`
+const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+const listen = (server) =>
+  server.listen(0, '127.0.0.1', () => process.send?.({ port: server.address().port }))
+
+const KINDS = {
+  async 'hpm-express'() {
+    const [{ default: express }, { createProxyMiddleware }] = await Promise.all([
+      import('express'),
+      import('http-proxy-middleware'),
+    ])
+    listen(createServer(express().use(createProxyMiddleware({ target: origin, agent }))))
+  },
+  async 'hpm-http'() {
+    const { createProxyMiddleware } = await import('http-proxy-middleware')
+    const proxy = createProxyMiddleware({ target: origin, agent })
+    listen(createServer((req, res) => proxy(req, res)))
+  },
+  async undici() {
+    const { Pool } = await import('undici')
+    const pool = new Pool(origin, { connections: 256, pipelining: 1 })
+    listen(
+      createServer(async (req, res) => {
+        const { statusCode, headers, body } = await pool.request({
+          method: req.method,
+          path: req.url,
+          headers: { 'content-type': req.headers['content-type'] ?? '' },
+          body: req,
+        })
+        res.writeHead(statusCode, headers)
+        body.pipe(res)
+      }),
+    )
+  },
+  async append() {
+    // One durable append as the journal does it, over HTTP: what a record costs at the very least.
+    const { open } = await import('node:fs/promises')
+    const dir = mkdtempSync(join(tmpdir(), 'bench-append-'))
+    const file = await open(join(dir, 'file'), 'a')
+    const line = Buffer.alloc(1750, 'x')
+    const times = []
+    for (let i = 0; i < 300; i++) {
+      const started = performance.now()
+      await file.write(line)
+      await file.datasync()
+      times.push(performance.now() - started)
+    }
+    await file.close()
+    rmSync(dir, { recursive: true, force: true })
+    process.send?.({ append: times.sort((a, b) => a - b)[150] })
+  },
+  async gate() {
+    const root = new URL('../../dist/', import.meta.url)
+    const load = (path) => import(new URL(path, root).href)
+    const [wire, yaml, expand, crypto, server, options, upstreams, tokens] = await Promise.all([
+      load('config/wire.js'),
+      load('config/yaml.js'),
+      load('core/manifest/expand.js'),
+      load('adapters/crypto-node.js'),
+      load('mounts/proxy/server.js'),
+      load('mounts/proxy/options.js'),
+      load('adapters/upstream/upstream.js'),
+      load('adapters/identity/tokens.js'),
+    ])
+    const dir = mkdtempSync(join(tmpdir(), 'bench-gate-'))
+    process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
+    const { manifest } = expand.expand(yaml.readYaml(`${MANIFEST}${OTHERS}`).tree)
+    const { mkdirSync } = await import('node:fs')
+    mkdirSync(join(dir, 'policies'))
+    writeFileSync(join(dir, 'policies', 'p.cedar'), policySet(Number(policies)))
+    const gate = await wire.openGate({
+      dir: join(dir, 'data'),
+      headFile: null,
+      operator: 'bench',
+      mode: 'enforce',
+      manifests: [{ manifest, digest: expand.manifestDigest(manifest, crypto.nodeCrypto) }],
+      policyFolder: join(dir, 'policies'),
+      identity: {
+        tokens: () =>
+          new Map([[tokens.hashToken('t'), { agent: 'bot', roles: [], developer: 'bot/1' }]]),
+        issuers: [],
+        certificates: new Map(),
+        anonymous: false,
+      },
+      report: (event) => process.stderr.write(`${JSON.stringify(event)}\n`),
+    })
+    const upstream = upstreams.createUpstream({ name: 'default', origin })
+    const proxy = server.createProxy({
+      gate,
+      upstreams: new Map([['default', { upstream, origin, deadlines: {} }]]),
+      defaultUpstream: 'default',
+      passThrough: [],
+      limits: { ...options.DEFAULT_LIMITS, maxLoopDelayMs: 60_000 },
+      report: () => {},
+    })
+    const { port } = await proxy.listen(0, '127.0.0.1')
+    process.send?.({ port })
+  },
+}
+
+const MANIFEST = `id: com.acme.bench
+tools:
+  pay:
+    match: POST /pay
+    args: {order: string, currency: string, amount: decimal, note: string}
+    connection: pooled
+    constraints:
+      amount_cap: {amount: {lte: "500.00"}}
+      amount_floor: {amount: {gte: "0.01"}}
+      known_currency: {currency: {in: [EUR, USD]}}
+      order_form: {order: {matches: "[a-z]+-[0-9]+"}}
+      order_known: {order: {not_in: ["bad-1"]}}
+`
+const OTHER_TOOLS = Array.from({ length: 99 }, (_, i) => `t${i + 1}`)
+const OTHERS = OTHER_TOOLS.map(
+  (tool) => `  ${tool}: {match: POST /${tool}, args: {amount: decimal}, connection: pooled}\n`,
+).join('')
+/** Ten policies on the measured tool in every set; the others are about the other tools. */
+const policySet = (count) =>
+  Array.from({ length: count }, (_, i) => {
+    if (i === 0) {
+      return '@id("permit") permit (principal == Agent::"bot", action == Action::"pay", resource);'
+    }
+    const action = i < 10 ? 'pay' : OTHER_TOOLS[i % OTHER_TOOLS.length]
+    return `@id("p${i}") forbid (principal, action == Action::"${action}", resource) when { context.args.amount.greaterThan(decimal("${1000 + i}.0")) };`
+  }).join('\n')
+
+process.on('disconnect', () => process.exit())
+await KINDS[kind]()
