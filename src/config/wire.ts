@@ -76,6 +76,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
       judges: loaded.judges,
       halts: data.state.halts(),
       orphans: data.state.orphans(),
+      unasked: data.state.unasked(),
       keys: data.keys(),
       recorded: recordedJudges(data),
     })

@@ -30,8 +30,12 @@ export async function conclude(ending: Ending, parts: Parts): Promise<Concluded>
   parts.concluding?.(ending, capsule)
   await parts.seam('before_capsule')
   const record = [...after, ...(reason === null ? [] : [reason])]
+  const put =
+    record.length === 0 ? undefined : parts.evidence.put(evidenceRecord(known, record), { urgent })
+  // What a human is to decide on is there before they are asked.
+  if (known.opening !== undefined) await put
   const [, [line]] = await Promise.all([
-    record.length === 0 ? undefined : parts.evidence.put(evidenceRecord(known, record), { urgent }),
+    put,
     parts.journal.append(
       [capsuleEntry(capsule, settlement, parts), ...openingEntries(known, capsule, parts)],
       { urgent },

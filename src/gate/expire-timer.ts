@@ -11,11 +11,13 @@ export type Expiry = {
 
 /** Somebody else is about to move an item that is due, or a record could not be written: look again. */
 const AGAIN_MS = 1_000
+/** So many records share a sync. */
+const AT_ONCE = 64
 
 /**
  * One timer for the nearest deadline. Deadlines come from the records' own timestamps and survive a
  * restart; from the moment this process knows one, its monotonic clock has to agree, so that a wall
- * clock that jumps ahead ends nothing early. While an item is halted its time stands still.
+ * clock that jumps ahead ends nothing early. What is halted waits for whoever resumes it.
  */
 export function startExpiry(parts: Parts): Expiry {
   const { clock, timer } = parts
@@ -51,15 +53,18 @@ export function startExpiry(parts: Parts): Expiry {
   }
 
   async function round(): Promise<void> {
-    const kept = new Set<string>()
-    for (const approval of await parts.state.approvals()) {
-      if (stopped) return
-      kept.add(keyOf(approval))
+    const approvals = await parts.state.approvals()
+    const kept = new Set(approvals.map(keyOf))
+    for (const key of due.keys()) if (!kept.has(key)) due.delete(key)
+    const over = approvals.filter((approval) => {
       const ms = dueIn(approval)
       if (ms > 0) arm(ms)
-      else if (haltFor(parts.halts(), approval) === null && !(await done(approval))) arm(AGAIN_MS)
+      return ms <= 0 && haltFor(parts.halts(), approval) === null
+    })
+    for (let from = 0; from < over.length && !stopped; from += AT_ONCE) {
+      const all = await Promise.all(over.slice(from, from + AT_ONCE).map(done))
+      if (all.includes(false)) arm(AGAIN_MS)
     }
-    for (const key of due.keys()) if (!kept.has(key)) due.delete(key)
   }
 
   async function done(approval: Approval): Promise<boolean> {

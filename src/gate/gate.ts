@@ -10,6 +10,7 @@ import { govern } from './govern.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './halt.js'
 import { prove } from './prove.js'
 import { type Orphan, recover } from './recover.js'
+import { recoverItems, type Unasked } from './recover-items.js'
 import { resolve } from './resolve.js'
 import type { Decision, Resolution } from './resolve-model.js'
 import { type Withdrawal, withdraw } from './resolve-withdraw.js'
@@ -53,6 +54,7 @@ export type Boot = {
   readonly judges: Judges
   readonly halts: Halts
   readonly orphans: readonly Orphan[]
+  readonly unasked: readonly Unasked[]
   readonly keys: readonly PublicKeyRecord[]
   /** The last recorded set of judges, so that an unchanged start journals no change. */
   readonly recorded: Plain | null
@@ -68,6 +70,7 @@ export async function startGate(boot: Boot): Promise<Gate> {
   }
 
   await recover(boot.orphans, parts)
+  await recoverItems(boot.unasked, parts)
   if (JSON.stringify(describe(world)) !== JSON.stringify(boot.recorded)) {
     await recordChange(world, parts)
   }
@@ -81,7 +84,7 @@ export async function startGate(boot: Boot): Promise<Gate> {
     govern: (call, dispatch) => govern(call, dispatch, parts),
     async resolve(decision) {
       const resolution = await resolve(decision, parts)
-      if (resolution.kind === 'recorded' && resolution.state === 'approved') {
+      if (resolution.kind === 'recorded' && !resolution.repeated) {
         background.start(decision.approvalId)
       }
       return resolution

@@ -1,13 +1,26 @@
 import type { ConstraintRecord } from '../core/capsule/model.js'
-import type { BudgetReading, Conflict, EvidencePart } from '../ports.js'
+import type { BudgetReading, Conflict, EvidencePart, Reservation } from '../ports.js'
 import { recordReadings, withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
 import type { Approved, Parts, Reserved } from './stage.js'
 
 /** Grant, idempotency key and budgets in one atomic step: after it nobody else can have them. */
 export async function reserve(approved: Approved, parts: Parts): Promise<Reserved> {
-  const { state } = parts
-  const outcome = await state.reserve({
+  const outcome = await claim(approved, parts)
+  if (outcome.kind === 'reserved') {
+    return { ...approved, ...withReadings(approved, outcome.readings, parts), reserved: true }
+  }
+  // Whoever needs no grant of that item may run beside whoever is just closing it.
+  const unbound = { ...approved, supersedes: null }
+  if (outcome.kind === 'item' && approved.grant !== approved.decisionId) {
+    return reserve(unbound, parts)
+  }
+  // Nothing was taken: the item this call would have closed stays as it is.
+  throw refusal(unbound, outcome, parts)
+}
+
+const claim = (approved: Approved, { state }: Parts): Promise<Reservation | Conflict> =>
+  state.reserve({
     actionId: approved.actionId,
     operator: approved.world.operator,
     agent: approved.agent.agent,
@@ -21,12 +34,6 @@ export async function reserve(approved: Approved, parts: Parts): Promise<Reserve
         : { approvalId: approved.decisionId, parent: approved.supersedes },
     budgets: approved.claims,
   })
-  if (outcome.kind === 'reserved') {
-    return { ...approved, ...withReadings(approved, outcome.readings, parts), reserved: true }
-  }
-  // Nothing was taken: the item this call would have closed stays as it is.
-  throw refusal({ ...approved, supersedes: null }, outcome, parts)
-}
 
 function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
   switch (conflict.kind) {

@@ -32,12 +32,10 @@ export async function recordApprove(
   const part = votePart(approval, decision, parts)
   const count = votes.length + 1
   const granted = decision.decider.kind === 'machine' || count >= hitl.quorum
-  await Promise.all([
-    putVote(approval, part, parts),
-    parts.journal.append([
-      voteEntry(approval, decision, part, parts),
-      ...(granted ? [grantEntry(approval, parts)] : []),
-    ]),
+  await putVote(approval, part, parts)
+  await parts.journal.append([
+    voteEntry(approval, decision, part, parts),
+    ...(granted ? [grantEntry(approval, parts)] : []),
   ])
   return {
     kind: 'recorded',

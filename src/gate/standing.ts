@@ -31,31 +31,24 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
   const { agent, tool, bounds, expiresAt, uses, by } = order
   const at = journal.timestamp()
   const part = saltedPart('vote', 'standing', { grant, by, agent, tool, bounds, uses }, parts)
-  await Promise.all([
-    evidence.put({
-      actionId: grant,
-      operator: parts.world().operator,
-      subject: null,
-      at,
-      parts: [part],
-    }),
-    journal.append([
-      signed(
-        'GRANT_ISSUED',
-        {
-          grant,
-          standing: true,
-          agent,
-          tool,
-          bounds,
-          expires_at: new Date(Date.parse(expiresAt)).toISOString(),
-          uses,
-          voter: pseudonym(by, parts.tenantSalt, parts.crypto),
-          evidence_digest: part.digest,
-        },
-        parts,
-      ),
-    ]),
+  const { operator } = parts.world()
+  await evidence.put({ actionId: grant, operator, subject: null, at, parts: [part] })
+  await journal.append([
+    signed(
+      'GRANT_ISSUED',
+      {
+        grant,
+        standing: true,
+        agent,
+        tool,
+        bounds,
+        expires_at: new Date(Date.parse(expiresAt)).toISOString(),
+        uses,
+        voter: pseudonym(by, parts.tenantSalt, parts.crypto),
+        evidence_digest: part.digest,
+      },
+      parts,
+    ),
   ])
   return { kind: 'issued', grant }
 }

@@ -58,16 +58,15 @@ export async function transition(step: Transition, parts: Parts): Promise<{ caps
     parts.crypto,
   )
   await parts.seam('before_capsule')
-  await Promise.all([
-    parts.evidence.put({
-      actionId,
-      operator: approval.operator,
-      subject: null,
-      at,
-      parts: [...step.evidence, reason],
-    }),
-    parts.journal.append([capsuleEntry(capsule, null, parts), ...(step.events ?? [])]),
-  ])
+  // One after the other: nobody waits for it as a call does, and a decision without its evidence is none.
+  await parts.evidence.put({
+    actionId,
+    operator: approval.operator,
+    subject: null,
+    at,
+    parts: [...step.evidence, reason],
+  })
+  await parts.journal.append([capsuleEntry(capsule, null, parts), ...(step.events ?? [])])
   await parts.seam('after_capsule')
   return { capsuleId: capsule.capsule_id }
 }

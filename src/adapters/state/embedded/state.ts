@@ -40,6 +40,8 @@ export type EmbeddedState = State & {
   load(dump: Plain): void
   orphans(): readonly Orphan[]
   openItems(): readonly OpenItem[]
+  /** Open items that ask a human without an event that says whom: only a lost power supply leaves them. */
+  unasked(): readonly OpenItem[]
   halts(): readonly HaltScope[]
   /** The widest halt that stops such a call, or null. */
   halted(call: { operator: string; agent: string; tool: string }): HaltScope | null
@@ -299,6 +301,13 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     },
     orphans,
     openItems: items.list,
+    unasked: () =>
+      items
+        .list()
+        .filter(
+          ({ verdict_class, decision_id }) =>
+            verdict_class === 'hitl_dispatched' && approvals.get(decision_id) === null,
+        ),
     halts: halts.list,
     halted: halts.stopping,
     grant: grants.find,

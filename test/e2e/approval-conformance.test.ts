@@ -1,0 +1,70 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Answer } from '../../src/gate/answer.js'
+import { answered, tool, unreachable } from '../support/approvals.js'
+import { OTHER_TOKEN, refund, rig, TOKEN } from '../support/rig.js'
+import { approvalConformance, type Sent, type Told } from './approval-conformance.js'
+
+/** The spine itself, no mount in front of it. */
+approvalConformance('govern', async (time, rules) => {
+  const dir = mkdtempSync(join(tmpdir(), 'gate-conformance-'))
+  let down = false
+  const { sent, dispatch } = tool(() => (down ? unreachable() : answered()))
+  const options = { clock: time.clock, timer: time.timer }
+  let at = await rig({ ...rules, ...options }, dir)
+  return {
+    get gate() {
+      return at.gate
+    },
+    send: async (call) => told(await at.gate.govern(httpOf(call), dispatch)),
+    reached: () => sent.length,
+    toolDown(is) {
+      down = is
+    },
+    capsules: () => at.capsules(),
+    async restart(more = {}) {
+      await at.gate.close()
+      at = await rig({ ...rules, ...more, ...options }, dir)
+    },
+    close: () => at.close(),
+  }
+})
+
+const httpOf = ({ amount, order = 'o-1', as = 'support-bot', ...more }: Sent) =>
+  refund(
+    amount,
+    {
+      caller: {
+        bearer: as === 'support-bot' ? TOKEN : OTHER_TOKEN,
+        certificate: null,
+        asserted: null,
+        source: '127.0.0.1',
+      },
+      approvalId: more.approvalId ?? null,
+      waitSeconds: more.waitSeconds ?? 0,
+      idempotencyKey: more.idempotencyKey ?? null,
+    },
+    order,
+  )
+
+function told(answer: Answer): Told {
+  switch (answer.kind) {
+    case 'answered':
+      return { status: 200, code: null, approvalId: null, capsuleId: answer.capsuleId }
+    case 'replayed':
+      return { status: 200, code: null, approvalId: null, capsuleId: answer.capsuleId }
+    case 'unrecorded':
+      return { status: answer.status, code: answer.code, approvalId: null, capsuleId: null }
+    case 'refused': {
+      const { approval_id, differs_at } = answer.problem
+      return {
+        status: answer.status,
+        code: answer.code,
+        approvalId: typeof approval_id === 'string' ? approval_id : null,
+        capsuleId: answer.capsuleId,
+        differsAt: typeof differs_at === 'string' ? differs_at : null,
+      }
+    }
+  }
+}
