@@ -1,0 +1,150 @@
+import type { ServerResponse } from 'node:http'
+import { createGate } from '../../config/create-gate.js'
+import type { GateConfig } from '../../config/model.js'
+import type { HttpCall } from '../../core/call.js'
+import { upstreamOf } from '../../core/manifest/match.js'
+import { utf8 } from '../../core/text.js'
+import { unrecordedProblem } from '../../core/verdict/problem.js'
+import type { Answer } from '../../gate/answer.js'
+import type { Gate } from '../../gate/gate.js'
+import type { Dispatch, Dispatched } from '../../ports.js'
+import { DEFAULT_LIMITS } from '../proxy/options.js'
+import { respond, sendProblem } from '../proxy/respond.js'
+import { type Intercepted, intercept } from './intercept.js'
+import { observed } from './observed.js'
+import { readCall } from './read-call.js'
+import { type Answers, watchRelaying } from './relayed.js'
+import { releaseTerms } from './release-terms.js'
+import { type AppRequest, replayRequest } from './replay-request.js'
+
+export type AppHandler = (
+  req: AppRequest,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+) => void
+export type GuardOptions = {
+  /** Whose words the answers behind the gate are; see `Answers`. */
+  readonly answers?: Answers
+  readonly bodyBytes?: number
+  readonly holdBytes?: number
+}
+export type GateMiddleware<G extends Gate> = AppHandler & {
+  /** Guards one route as this tool, whatever path the application gave it. */
+  guard(tool: string, options?: GuardOptions): AppHandler
+  /** The gate behind it; rejects when it could not be opened, and then every call is refused. */
+  readonly ready: Promise<G>
+}
+
+type Opened = Awaited<ReturnType<typeof createGate>>
+
+/**
+ * Express 5 and 4 middleware: every request behind it is judged, run and recorded. It must come before
+ * any body parser. Given a configuration it opens the gate itself.
+ */
+export function gate(of: GateConfig, options?: GuardOptions): GateMiddleware<Opened>
+export function gate<G extends Gate>(of: G, options?: GuardOptions): GateMiddleware<G>
+export function gate(of: Gate | GateConfig, options: GuardOptions = {}): GateMiddleware<Gate> {
+  const ready: Promise<Gate> = 'govern' in of ? Promise.resolve(of) : createGate(of)
+  const limits: GuardOptions =
+    'govern' in of ? {} : { bodyBytes: of.limits.body_bytes, holdBytes: of.limits.hold_bytes }
+  const handler =
+    (tool: string | null, more: GuardOptions): AppHandler =>
+    (req, res, next) => {
+      void ready.then(
+        (opened) => serve(opened, tool, { ...limits, ...more }, { req, res, next }),
+        () => sendProblem(res, unrecordedProblem('record_unavailable')),
+      )
+    }
+  return Object.assign(handler(null, options), {
+    guard: (tool: string, more: GuardOptions = {}) => handler(tool, { ...options, ...more }),
+    ready,
+  })
+}
+
+type Exchange = {
+  readonly req: AppRequest
+  readonly res: ServerResponse
+  readonly next: (error?: unknown) => void
+}
+
+async function serve(
+  opened: Gate,
+  tool: string | null,
+  options: GuardOptions,
+  exchange: Exchange,
+): Promise<void> {
+  const { req, res } = exchange
+  let answer: Intercepted | null = null
+  try {
+    const call = await readCall(
+      req,
+      ({ method, target }) => ({
+        upstream: upstreamOf(opened.world().router, method, target) ?? 'default',
+        tool,
+      }),
+      { ...DEFAULT_LIMITS.body, maxBytes: options.bodyBytes ?? DEFAULT_LIMITS.body.maxBytes },
+    )
+    // What is left of an unread body would be read as the next request's head.
+    if (!req.complete) res.shouldKeepAlive = false
+    const dispatch = toHandler(call, opened, options, exchange, (intercepted) => {
+      answer = intercepted
+    })
+    finish(await opened.govern(call, dispatch), res, answer)
+  } catch (error) {
+    opened.parts.report({ level: 'error', event: 'exchange_failed', detail: String(error) })
+    res.destroy()
+  }
+}
+
+/** The middleware's way to send a call: to the handlers behind it, with their response intercepted. */
+function toHandler(
+  call: HttpCall,
+  { parts }: Gate,
+  options: GuardOptions,
+  { req, res, next }: Exchange,
+  opening: (intercepted: Intercepted) => void,
+): Dispatch {
+  return async ({ actionId, rule, stillAllowed }) => {
+    if (call.body.kind !== 'read') return notSent('body_not_read')
+    if (!stillAllowed()) return notSent('withdrawn')
+    const salt = rule.digest_salt === 'tenant' ? utf8(parts.tenantSalt) : null
+    const answer = intercept(req, res, {
+      ...releaseTerms(req, rule, options.holdBytes),
+      salt,
+      answeredTwice: () => parts.report({ level: 'warn', event: 'answered_twice', actionId }),
+    })
+    opening(answer)
+    replayRequest(req, call.body.bytes)
+    const relaying = watchRelaying(req, res, options.answers)
+    const deadline = setTimeout(
+      () => answer.abandon('total_deadline', true),
+      rule.deadlines.total_ms,
+    )
+    try {
+      next()
+      return observed(await answer.over, rule, { relayed: relaying.isRelayed(), salt })
+    } catch (error) {
+      // Express catches what its handlers throw; other routers let it through.
+      parts.report({ level: 'error', event: 'handler_threw', actionId, detail: String(error) })
+      return { observation: { kind: 'claimed', ok: false }, held: null }
+    } finally {
+      clearTimeout(deadline)
+      relaying.stop()
+    }
+  }
+}
+
+const notSent = (cause: string): Dispatched => ({
+  observation: { kind: 'not_sent', cause, deadline: false },
+  held: null,
+})
+
+function finish(answer: Answer, res: ServerResponse, handler: Intercepted | null): void {
+  if (answer.kind === 'answered' && handler !== null) handler.release(answer)
+  // A head that has gone out cannot be taken back.
+  else if (handler?.started() === true) handler.cut()
+  else {
+    handler?.discard()
+    respond(answer, res, null)
+  }
+}

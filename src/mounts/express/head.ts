@@ -1,0 +1,78 @@
+import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http'
+import { endToEnd, listOf } from '../../adapters/upstream/fields.js'
+import type { ResponseHead } from '../../adapters/upstream/response-head.js'
+import type { Header } from '../../core/call.js'
+
+/** The head a handler made, at the moment Node would have fixed it. */
+export type HandlerHead = ResponseHead & {
+  /** What the handler says its body's length is. */
+  readonly declared: number | null
+  readonly bodyless: boolean
+  readonly events: boolean
+}
+
+const EVENT_STREAM = /^text\/event-stream[ \t]*(?:;|$)/i
+
+export function readHandlerHead(req: IncomingMessage, res: ServerResponse): HandlerHead {
+  // The gate's own words are the gate's: a tool cannot say them.
+  for (const name of res.getHeaderNames()) if (name.startsWith('gate-')) res.removeHeader(name)
+  const all = fieldsOf(res)
+  const one = (name: string): string | null => {
+    const values = all.filter(([field]) => field === name).map(([, value]) => value)
+    return values.length === 0 ? null : values.join(', ')
+  }
+  const length = one('content-length')
+  const declared = length !== null && /^[0-9]{1,15}$/.test(length) ? Number(length) : null
+  const status = res.statusCode
+  const bodyless = req.method === 'HEAD' || status === 204 || status === 304
+  const contentType = one('content-type')
+  return {
+    status,
+    headers: endToEnd(all, listOf(all, 'connection')),
+    framing: bodyless
+      ? { kind: 'bodyless' }
+      : declared === null
+        ? { kind: 'chunked' }
+        : { kind: 'content_length', length: declared },
+    contentType,
+    contentEncoding: one('content-encoding'),
+    keepAliveMs: 0,
+    declared: bodyless ? null : declared,
+    bodyless,
+    events: contentType !== null && EVENT_STREAM.test(contentType),
+  }
+}
+
+function fieldsOf(res: ServerResponse): readonly Header[] {
+  return Object.entries(res.getHeaders()).flatMap(([name, value]): Header[] => {
+    if (value === undefined) return []
+    return Array.isArray(value)
+      ? value.map((each) => [name, each] as const)
+      : [[name, String(value)] as const]
+  })
+}
+
+/** What `writeHead(status, reason?, fields?)` says, put where `setHeader` puts it. */
+export function applyWriteHead(res: ServerResponse, [status, ...rest]: readonly unknown[]): void {
+  if (typeof status !== 'number' || !(status >= 100 && status <= 999)) {
+    throw new RangeError(`Invalid status code: ${String(status)}`)
+  }
+  const [first, second] = rest
+  const fields = typeof first === 'string' ? second : (first ?? second)
+  res.statusCode = status
+  if (typeof first === 'string') res.statusMessage = first
+  if (typeof fields !== 'object' || fields === null) return
+  if (!Array.isArray(fields)) {
+    for (const [name, value] of Object.entries(fields)) {
+      if (value !== undefined) res.setHeader(name, value as OutgoingHttpHeader as string)
+    }
+    return
+  }
+  const flat: readonly unknown[] = fields.every(Array.isArray) ? fields.flat(1) : fields
+  if (flat.length % 2 !== 0) throw new TypeError('writeHead: a header has no value')
+  for (let i = 0; i < flat.length; i += 2) res.removeHeader(String(flat[i]))
+  for (let i = 0; i < flat.length; i += 2) {
+    const value = flat[i + 1]
+    res.appendHeader(String(flat[i]), Array.isArray(value) ? value.map(String) : String(value))
+  }
+}

@@ -1,0 +1,252 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ResponseBody } from '../../adapters/upstream/response-body.js'
+import { mayBeJson } from '../../adapters/upstream/witness.js'
+import type { HeldResponse } from '../../ports.js'
+import type { Recorded } from '../proxy/response-headers.js'
+import { applyWriteHead, type HandlerHead, readHandlerHead } from './head.js'
+import { createOutlet, type Held, type OutletOptions } from './outlet.js'
+
+/**
+ * The response interceptor: between a handler and its response it sees every octet the handler writes,
+ * however it writes them, and keeps the end back until the capsule is durable (DESIGN §2.1, §2.3).
+ */
+export type Intercepted = {
+  /** Settles once: the handler ended its response, or it will not. */
+  readonly over: Promise<HandlerEnd>
+  /** The handler is not waited for any longer. */
+  abandon(cause: string, deadline: boolean): void
+  readonly started: () => boolean
+  /** The record is durable: let the end go. */
+  release(recorded: Recorded): void
+  /** Nothing the handler said goes out: the response is as it was before the handler. */
+  discard(): void
+  /** There is no record, or no end: the client must see that something is missing. */
+  cut(): void
+}
+export type HandlerEnd =
+  | {
+      readonly kind: 'ended'
+      readonly head: HandlerHead
+      readonly body: ReturnType<ResponseBody['seal']>
+      readonly held: HeldResponse | null
+    }
+  | {
+      readonly kind: 'broken'
+      readonly cause: string
+      readonly deadline: boolean
+      readonly status?: number
+      readonly partial?: { readonly digest: string; readonly length: number }
+    }
+export type InterceptOptions = OutletOptions & {
+  readonly salt: Uint8Array | null
+  /** The handler tried to answer again: the first answer stands. */
+  readonly answeredTwice: () => void
+}
+
+/** Stands where Node keeps a sent head, so that `headersSent` and `setHeader` behave as if it had gone. */
+const KEPT_BACK = 'kept back by the gate'
+const WATCHED = ['write', 'end', 'writeHead', 'flushHeaders', 'destroy', 'emit'] as const
+type Watched = (typeof WATCHED)[number]
+const MUTED = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'addTrailers'] as const
+
+export function intercept(
+  req: IncomingMessage,
+  response: ServerResponse,
+  options: InterceptOptions,
+): Intercepted {
+  const res = response as Held
+  const before = { status: res.statusCode, headers: Object.entries(res.getHeaders()) }
+  const theirs = new Map<string, PropertyDescriptor | undefined>()
+  const replace = (name: string, value: unknown): void => {
+    if (!theirs.has(name)) theirs.set(name, Object.getOwnPropertyDescriptor(res, name))
+    Object.defineProperty(res, name, { value, configurable: true, writable: true })
+  }
+  const original = new Map(WATCHED.map((name) => [name, Reflect.get(res, name) as () => unknown]))
+  const call = (name: Watched, args: readonly unknown[]): unknown =>
+    Reflect.apply(original.get(name) as () => unknown, res, args)
+
+  let phase: 'observing' | 'ended' | 'over' = 'observing'
+  let passing = 0
+  let head: HandlerHead | null = null
+  let body: ResponseBody | null = null
+  let length = 0
+  let closed = false
+  let twice = false
+  let settle: (end: HandlerEnd) => void = () => undefined
+  const over = new Promise<HandlerEnd>((resolve) => {
+    settle = resolve
+  })
+  const real = <T>(act: () => T): T => {
+    passing++
+    try {
+      return act()
+    } finally {
+      passing--
+    }
+  }
+  const outlet = createOutlet(res, options, real)
+
+  const conclude = (end: HandlerEnd): void => {
+    phase = 'ended'
+    res.finished = true
+    for (const name of MUTED) if (name in res) replace(name, tooLate)
+    settle(end)
+  }
+  const broken = (cause: string, deadline = false): void => {
+    if (phase !== 'observing') return
+    const seen = body?.seal()
+    conclude({
+      kind: 'broken',
+      cause,
+      deadline,
+      ...(head === null ? {} : { status: head.status }),
+      ...(seen === undefined ? {} : { partial: { digest: seen.digest, length: seen.length } }),
+    })
+  }
+  /** Written with the prototype's own methods: what the client got was not seen here. */
+  const aroundTheGate = (): void => {
+    broken('answered_around_the_gate')
+    call('destroy', [])
+  }
+  const tooLate = (): ServerResponse => {
+    if (!twice) options.answeredTwice()
+    twice = true
+    return res
+  }
+  const openHead = (): ResponseBody => {
+    if (body !== null) return body
+    head = readHandlerHead(req, res)
+    body = new ResponseBody({ salt: options.salt, hold: mayBeJson(head) ? options.holdLimit : 0 })
+    res._header = KEPT_BACK
+    outlet.open(head)
+    return body
+  }
+  const take = (octets: Buffer): boolean => {
+    const into = openHead()
+    if (head === null || head.bodyless || octets.length === 0) return true
+    into.push(octets)
+    length += octets.length
+    return outlet.take(octets)
+  }
+  const finish = (): void => {
+    const whole = openHead()
+    if (head === null || phase !== 'observing') return
+    const { declared, status, headers } = head
+    if (status < 200) broken('informational_end')
+    else if (res._headerSent && !outlet.started()) aroundTheGate()
+    else if (declared !== null && declared !== length) broken('length_mismatch')
+    else {
+      const kept = outlet.held()
+      const held = kept === null ? null : { status, headers, body: kept }
+      conclude({ kind: 'ended', head, body: whole.seal(), held })
+    }
+  }
+
+  const mine = (): boolean => phase !== 'over' && passing === 0
+  const handlers: Record<Watched, (...args: unknown[]) => unknown> = {
+    write(...args) {
+      if (!mine()) return call('write', args)
+      const { octets, done } = readWrite(args)
+      if (octets === null) throw new TypeError('write: expected a string or octets')
+      if (phase === 'ended') {
+        tooLate()
+        if (done !== null) process.nextTick(done, new Error('write after end'))
+        return false
+      }
+      const ok = take(octets)
+      if (done !== null) process.nextTick(done)
+      return ok
+    },
+    end(...args) {
+      if (!mine()) return call('end', args)
+      if (phase === 'ended') return tooLate()
+      const { octets, done } = readWrite(args)
+      if (octets !== null) take(octets)
+      if (done !== null) res.once('finish', done)
+      finish()
+      return res
+    },
+    writeHead(...args) {
+      // With a head kept back, Node's own method says what it always says to a second one.
+      if (!mine() || (head !== null && phase === 'observing')) return call('writeHead', args)
+      if (phase === 'ended') return tooLate()
+      applyWriteHead(res, args)
+      openHead()
+      return res
+    },
+    flushHeaders(...args) {
+      if (!mine()) return call('flushHeaders', args)
+      if (phase === 'observing') openHead()
+      return undefined
+    },
+    destroy(...args) {
+      if (mine()) broken('handler_destroyed')
+      return call('destroy', args)
+    },
+    /** A client that leaves does not stop a handler, so it is not told; an event stream's is (DESIGN §2.3). */
+    emit(...args) {
+      if (args[0] !== 'close' || phase === 'over') return call('emit', args)
+      closed = true
+      if (head?.events === true) broken('event_stream_closed')
+      else if (destroyedHere(req)) broken('handler_destroyed')
+      if (phase === 'observing') outlet.left()
+      return true
+    },
+  }
+  for (const name of WATCHED) replace(name, handlers[name])
+
+  const restore = (): void => {
+    outlet.left()
+    phase = 'over'
+    for (const [name, descriptor] of theirs) {
+      if (descriptor === undefined) Reflect.deleteProperty(res, name)
+      else Object.defineProperty(res, name, descriptor)
+    }
+    if (!outlet.started()) res._header = null
+    res.finished = false
+    if (closed) res.emit('close')
+  }
+  return {
+    over,
+    abandon: broken,
+    started: outlet.started,
+    release(recorded) {
+      restore()
+      outlet.finish(recorded)
+    },
+    discard() {
+      restore()
+      // A handler that is still at work may answer yet: no later request may share its connection.
+      res.shouldKeepAlive = false
+      res._trailer = ''
+      res.statusCode = before.status
+      Reflect.deleteProperty(res, 'statusMessage')
+      for (const name of res.getHeaderNames()) res.removeHeader(name)
+      for (const [name, value] of before.headers)
+        if (value !== undefined) res.setHeader(name, value)
+    },
+    cut() {
+      restore()
+      res.destroy()
+    },
+  }
+}
+
+/** Chunk, encoding and callback, each of which may be left out. Copied: a handler may reuse its buffer. */
+function readWrite([chunk, encoding, callback]: readonly unknown[]): {
+  readonly octets: Buffer | null
+  readonly done: ((error?: Error) => void) | null
+} {
+  const done = [chunk, encoding, callback].find((arg) => typeof arg === 'function')
+  const octets =
+    typeof chunk === 'string'
+      ? Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+      : chunk instanceof Uint8Array
+        ? Buffer.from(chunk)
+        : null
+  return { octets, done: (done as ((error?: Error) => void) | undefined) ?? null }
+}
+
+/** Neither the peer's FIN nor an error ended the connection: this process did. */
+const destroyedHere = ({ socket }: IncomingMessage): boolean =>
+  socket.destroyed && !socket.readableEnded && socket.errored === null

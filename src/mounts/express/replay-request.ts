@@ -1,0 +1,32 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { parse } from '../../core/json/parse.js'
+import { fromUtf8 } from '../../core/text.js'
+
+/** A request as Express and Connect hand it on. */
+export type AppRequest = IncomingMessage & { body?: unknown; readonly baseUrl?: string }
+
+const JSON_TYPE = /^application\/(?:json|[!#$%&'*+\-.^_`|~0-9a-z]+\+json)[ \t]*(?:;|$)/i
+
+/**
+ * The judged octets for the handlers behind the gate (DESIGN §2.5): as `req.body`, and once more as the
+ * stream, for parsers and uploads that want to read it themselves.
+ */
+export function replayRequest(req: AppRequest, bytes: Uint8Array): void {
+  req.body = judgedValue(req, bytes)
+  if (!req.readableDidRead) return
+  // An ended stream takes nothing back, so the message gets a fresh readable half; its listeners stay.
+  Reflect.apply(Readable, req, [{ autoDestroy: false }])
+  if (bytes.length > 0) req.push(bytes)
+  req.push(null)
+}
+
+/** The value that was judged when it is JSON to the strict parser, else the octets themselves. */
+function judgedValue({ headers }: AppRequest, bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return undefined
+  const octets = Buffer.from(bytes)
+  const coding = headers['content-encoding']?.toLowerCase() ?? 'identity'
+  if (!JSON_TYPE.test(headers['content-type'] ?? '') || coding !== 'identity') return octets
+  const text = fromUtf8(octets)
+  return text !== null && parse(octets).ok ? (JSON.parse(text) as unknown) : octets
+}

@@ -1,0 +1,28 @@
+import type { FunctionCall } from '../../core/call.js'
+
+/** On whose behalf the application calls. It vouches for the agent: no credential passes here. */
+export type CallAs = {
+  readonly agent: string
+  readonly idempotencyKey?: string
+  /** An approval to use; an id, no credential. */
+  readonly approvalId?: string
+  /** How long to wait for a human, at most 20 (DESIGN §3 "Approval"). */
+  readonly waitSeconds?: number
+}
+
+const MAX_WAIT_SECONDS = 20
+
+export const inProcess = ({
+  agent,
+  idempotencyKey,
+  approvalId,
+  waitSeconds,
+}: CallAs): Pick<FunctionCall, 'caller' | 'idempotencyKey' | 'approvalId' | 'waitSeconds'> => {
+  if (typeof agent !== 'string' || agent === '') throw new TypeError('a gated call names its agent')
+  return {
+    caller: { bearer: null, certificate: null, asserted: agent, source: 'in-process' },
+    idempotencyKey: idempotencyKey ?? null,
+    approvalId: approvalId ?? null,
+    waitSeconds: Math.min(MAX_WAIT_SECONDS, Math.max(0, waitSeconds ?? 0)),
+  }
+}

@@ -1,0 +1,126 @@
+import type { NamedUpstream } from '../../config/upstreams.js'
+import type { Header, HttpCall } from '../../core/call.js'
+import type { ToolRule } from '../../core/manifest/model.js'
+import { utf8 } from '../../core/text.js'
+import type { Problem } from '../../core/verdict/problem.js'
+import type { Answer } from '../../gate/answer.js'
+import type { Gate } from '../../gate/gate.js'
+import { relay } from '../proxy/relay.js'
+import { clientHeaders, gateHeaders } from '../proxy/response-headers.js'
+import { type CallAs, inProcess } from './call-as.js'
+import { fetchRelease } from './fetch-release.js'
+
+export type GatedFetch = (
+  input: string | URL | Request,
+  init: RequestInit & CallAs,
+) => Promise<Response>
+
+export type FetchOptions = {
+  readonly upstreams: ReadonlyMap<
+    string,
+    NamedUpstream & { readonly deadlines: Partial<ToolRule['deadlines']> }
+  >
+  readonly holdBytes: number
+}
+
+/**
+ * `fetch` through the gate, to the upstreams of its configuration and nowhere else. The gate reads the
+ * answer itself, so that it can be confirmed. A refusal is a `Response` with a problem document, as from
+ * the proxy. A caller that gives up is let go; what was sent is observed to its end.
+ */
+export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): GatedFetch {
+  return async (input, init) => {
+    const { agent, idempotencyKey, approvalId, waitSeconds, ...plain } = init
+    const request = new Request(input, plain)
+    request.signal.throwIfAborted()
+    const url = new URL(request.url)
+    const [name, to] = [...upstreams].find(([, { origin }]) => sameOrigin(origin, url)) ?? []
+    const headers = [...request.headers] as Header[]
+    const named = (field: string): string | undefined => request.headers.get(field) ?? undefined
+    const key = idempotencyKey ?? named('idempotency-key')
+    const approval = approvalId ?? named('gate-approval')
+    const call: HttpCall = {
+      kind: 'http',
+      method: request.method,
+      // No manifest names an origin, so that a stranger's is judged, refused and recorded.
+      upstream: name ?? url.origin,
+      target: `${url.pathname}${url.search}`,
+      headers,
+      body: { kind: 'read', bytes: new Uint8Array(await request.arrayBuffer()) },
+      tool: null,
+      ...inProcess({
+        agent,
+        ...(key === undefined ? {} : { idempotencyKey: key }),
+        ...(approval === undefined ? {} : { approvalId: approval }),
+        ...(waitSeconds === undefined ? {} : { waitSeconds }),
+      }),
+    }
+    let opened: ReturnType<typeof fetchRelease> | null = null
+    const { promise, settle } = once()
+    const { dispatch } = relay(
+      call,
+      (rule) => {
+        opened = fetchRelease(holdBytes, rule.hold_response, (seen) =>
+          clientHeaders(seen, call.target, url.origin, rule.response_location),
+        )
+        opened.response.then(settle, () => undefined)
+        return opened
+      },
+      { to, tenantSalt: utf8(gate.parts.tenantSalt), signal: new AbortController().signal },
+    )
+    const governed = gate.govern(call, dispatch).then((answer) => {
+      const early = finish(answer, opened)
+      return early ?? promise
+    })
+    return Promise.race([governed, promise, aborted(request.signal)])
+  }
+}
+
+/** Null: the release gives the response itself. */
+function finish(answer: Answer, release: ReturnType<typeof fetchRelease> | null): Response | null {
+  switch (answer.kind) {
+    case 'answered':
+      release?.complete(answer)
+      return null
+    case 'replayed': {
+      const { status, headers, body } = answer.response
+      const ids = gateHeaders({ ...answer, verdict: status >= 500 ? 'errored' : 'executed' })
+      const all: Header[] = [...headers, ...ids, ['gate-replayed', 'true']]
+      return new Response(status === 204 || status === 304 ? null : Buffer.from(body), {
+        status,
+        headers: all.map(([name, value]): [string, string] => [name, value]),
+      })
+    }
+    case 'refused':
+    case 'unrecorded':
+      if (release?.started() === true) {
+        release.cut()
+        return null
+      }
+      return problemResponse(answer.problem, answer.kind === 'refused' ? gateHeaders(answer) : [])
+  }
+}
+
+const problemResponse = (problem: Problem, headers: readonly Header[]): Response =>
+  new Response(JSON.stringify(problem), {
+    status: problem.status,
+    headers: [
+      ['content-type', 'application/problem+json'],
+      ...headers.map(([name, value]): [string, string] => [name, value]),
+    ],
+  })
+
+const sameOrigin = (origin: string, url: URL): boolean => new URL(origin).origin === url.origin
+
+function once(): { promise: Promise<Response>; settle: (response: Response) => void } {
+  let settle: (response: Response) => void = () => undefined
+  const promise = new Promise<Response>((resolve) => {
+    settle = resolve
+  })
+  return { promise, settle }
+}
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
