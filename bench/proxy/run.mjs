@@ -15,8 +15,12 @@ const start = (name, ...args) => {
 }
 const message = (child) =>
   new Promise((resolve, reject) => {
-    child.once('message', resolve)
-    child.once('exit', (code) => reject(new Error(`a bench process ended with ${code}`)))
+    const ended = (code) => reject(new Error(`a bench process ended with ${code}`))
+    child.once('exit', ended)
+    child.once('message', (told) => {
+      child.off('exit', ended)
+      resolve(told)
+    })
   })
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
 const body = JSON.stringify({

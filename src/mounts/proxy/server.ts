@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -49,6 +50,8 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   const connections = trackConnections()
   const overload = watchOverload(limits.maxLoopDelayMs)
   const cutOff = new AbortController()
+  // Every call under way listens to it.
+  setMaxListeners(0, cutOff.signal)
   const limiter = createLimiter({
     maxRefusals: limits.maxRefusals,
     windowSeconds: limits.windowSeconds,
