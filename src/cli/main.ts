@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import * as config from './config.js'
 import * as conformance from './conformance.js'
+import * as demo from './demo.js'
 import * as keys from './keys.js'
 import * as manifest from './manifest.js'
 import { EXIT, plain, UsageError } from './output.js'
@@ -12,6 +13,7 @@ import * as verify from './verify.js'
 
 /** One file per command; each registers itself and sets the exit code. */
 const COMMANDS: readonly { register(program: Command): void }[] = [
+  demo,
   serve,
   tokens,
   config,

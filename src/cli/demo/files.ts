@@ -1,0 +1,72 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { UsageError } from '../output.js'
+
+/** The folder of one demonstration: what an operator would have written, plus secrets made for it. */
+export type DemoFiles = {
+  readonly dir: string
+  readonly config: string
+  readonly tokens: { readonly [agent in DemoAgent]: string }
+  /** What the gate shows the tool; no agent has it. */
+  readonly credential: string
+}
+export type DemoAgent = 'support-bot' | 'intern-bot'
+
+/** Long enough for any loopback answer, short enough to wait for. */
+const TOOL_DEADLINE_MS = 1500
+const PACKAGE = new URL('../../../', import.meta.url)
+
+/** Fresh every time, so that what is shown is what just happened; a named one must be empty. */
+export function demoFolder(named: string | undefined): string {
+  if (named !== undefined) {
+    const dir = resolve(named)
+    if (existsSync(dir) && readdirSync(dir).length > 0) {
+      throw new UsageError(`${dir} is not empty: name a new folder, or remove it first`)
+    }
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    return dir
+  }
+  const parent = resolve('.capsule-gate', 'demo')
+  mkdirSync(parent, { recursive: true, mode: 0o700 })
+  for (let number = 1; ; number++) {
+    const dir = join(parent, String(number))
+    try {
+      mkdirSync(dir, { mode: 0o700 })
+      return dir
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+}
+
+/** The manifest and the policies are the package's own examples, unchanged. */
+export function writeDemo(dir: string, toolOrigin: string, credential: string): DemoFiles {
+  const tokens = { 'support-bot': newToken(), 'intern-bot': newToken() }
+  for (const [folder, file] of [
+    ['manifests', 'payments.yaml'],
+    ['policies', 'payments.cedar'],
+  ] as const) {
+    mkdirSync(join(dir, folder), { mode: 0o700 })
+    copyFileSync(new URL(`${folder}/${file}`, PACKAGE), join(dir, folder, file))
+  }
+  const secret = { mode: 0o600 }
+  writeFileSync(join(dir, 'payments.credential'), `${credential}\n`, secret)
+  const config = join(dir, 'gate.yaml')
+  writeFileSync(config, gateYaml(toolOrigin, tokens), secret)
+  return { dir, config, tokens, credential }
+}
+
+const gateYaml = (origin: string, tokens: DemoFiles['tokens']): string => `operator: demo
+upstreams:
+  default:
+    url: ${origin}
+    credential: {header: Authorization, file: payments.credential}
+    deadlines: {total_ms: ${TOOL_DEADLINE_MS}}
+agents:
+${Object.entries(tokens)
+  .map(([agent, token]) => `  ${agent}: {token_sha256: ${sha256(token)}}\n`)
+  .join('')}`
+
+const newToken = (): string => `demo_${randomBytes(18).toString('base64url')}`
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,0 +1,82 @@
+import { join, relative } from 'node:path'
+import type { Capsule } from '../../core/capsule/model.js'
+import { TABLE } from '../../core/verdict/table.js'
+import { type Paint, plain, table } from '../output.js'
+import { bodyOf, type Happened } from './agent.js'
+
+/** Enough of an id to find it by. */
+const PREFIX = 12
+
+/** Paths as one would type them from here. */
+const here = (path: string): string => {
+  const near = relative('.', path)
+  return near.startsWith('..') ? path : near
+}
+export const journalFile = (dir: string): string => join(dir, 'data', 'journal', '00000001.jsonl')
+export const keyringFile = (dir: string): string => join(dir, 'data', 'keys', 'keyring.json')
+
+export const whereToLook = (url: string, tool: string, dir: string): string[] =>
+  rows([
+    ['agents connect to', url],
+    ['the payments tool', tool],
+    ['files and records', here(dir)],
+  ])
+
+const rows = (pairs: readonly (readonly [string, string])[]): string[] =>
+  table(pairs).map((line) => `  ${plain(line)}`)
+
+/** Two lines a call: what was asked and what the record says, then why, as the agent is told. */
+export function whatHappened(
+  happened: readonly Happened[],
+  capsules: ReadonlyMap<string, Capsule>,
+  paint: Paint,
+): string[] {
+  const cells = happened.map(({ call, status, capsuleId }) => {
+    const capsule = capsules.get(capsuleId)
+    return [
+      `${call.agent}: refund ${call.amount} of ${call.order}`,
+      String(status),
+      capsule?.disposition.verdict_class ?? 'no capsule',
+      capsule?.effect === undefined ? '-' : capsule.effect.status,
+      capsuleId.slice(0, PREFIX),
+    ]
+  })
+  const head = ['call', 'http', 'verdict', 'effect', 'capsule']
+  const [title = '', ...lines] = table([head, ...cells])
+  return [
+    `  ${paint('bold', title)}`,
+    ...lines.flatMap((line, i) => [
+      `  ${line}`,
+      `    ${paint('dim', plain(whyOf(happened[i] as Happened)))}`,
+    ]),
+  ]
+}
+
+function whyOf({ refusal, status }: Happened): string {
+  if (refusal !== null) return refusal
+  return status < 300 ? TABLE.executed.said : TABLE.tool_refused.said
+}
+
+/** Only while the gate is up. */
+export const whatToTry = (url: string, token: string): string[] => [
+  '  a call of your own',
+  `    curl -i ${url}/v1/refunds -H 'Authorization: Bearer ${token}' \\`,
+  `      -H 'Content-Type: application/json' -d '${bodyOf({ order: 'o-1001', amount: '9500.00' })}'`,
+]
+
+export function howToVerify(dir: string, capsuleId: string): string[] {
+  const journal = typed(journalFile(dir))
+  const keys = `--keys ${typed(keyringFile(dir))}`
+  return [
+    '  one capsule, offline',
+    `    grep ${capsuleId.slice(0, PREFIX)} ${journal} |`,
+    `      npx capsule-gate verify - ${keys}`,
+    '  the whole journal',
+    `    npx capsule-gate verify ${journal} \\`,
+    `      ${keys}`,
+  ]
+}
+
+/** As a shell takes it. */
+const typed = (path: string): string =>
+  /^[\w./-]+$/.test(here(path)) ? here(path) : `'${here(path).replaceAll("'", "'\\''")}'`

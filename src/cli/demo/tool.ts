@@ -1,0 +1,85 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A payments API that does what real ones do: it answers, refuses, dawdles and breaks off. */
+export type DemoTool = { readonly origin: string; close(): Promise<void> }
+
+export const ORDERS = {
+  known: 'o-1001',
+  /** The tool has never heard of it. */
+  unknown: 'o-4040',
+  /** The tool takes the refund and says nothing. */
+  slow: 'o-5040',
+  /** The tool answers half a sentence and hangs up. */
+  cut: 'o-5020',
+} as const
+
+/** It takes the gate's credential only: an agent's token is worth nothing here. */
+export async function startTool(preferredPort: number, credential: string): Promise<DemoTool> {
+  const server = createServer((req, res) => {
+    answer(req, res, credential).catch(() => res.destroy())
+  })
+  const { port } = await listenNear(preferredPort, (wanted) => listen(server, wanted))
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** The usual port, or a free one when somebody has it. */
+export async function listenNear(
+  preferred: number,
+  bind: (port: number) => Promise<AddressInfo>,
+): Promise<AddressInfo> {
+  try {
+    return await bind(preferred)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error
+    return bind(0)
+  }
+}
+
+function listen(server: Server, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve(server.address() as AddressInfo)
+    })
+  })
+}
+
+async function answer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  credential: string,
+): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of req) chunks.push(chunk as Buffer)
+  if (req.headers.authorization !== credential) return send(res, 401, { error: 'not the gate' })
+  if (req.method !== 'POST' || req.url !== '/v1/refunds')
+    return send(res, 404, { error: 'no page' })
+  const { order } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { order?: string }
+  switch (order) {
+    case ORDERS.known:
+      return send(res, 201, { id: 're_1', order, status: 'succeeded' })
+    case ORDERS.slow:
+      return
+    case ORDERS.cut:
+      res.writeHead(201, { 'content-type': 'application/json', 'content-length': 64 })
+      res.write('{"id":"re_2","status":"succ', () => res.destroy())
+      return
+    default:
+      return send(res, 404, { error: 'no such order' })
+  }
+}
+
+function send(res: ServerResponse, status: number, body: object): void {
+  res.writeHead(status, { 'content-type': 'application/json' })
+  res.end(JSON.stringify(body))
+}
