@@ -29,7 +29,7 @@ export type Rig = {
   capsules(): Promise<CapsuleLine[]>
   lines(): Promise<JournalLine[]>
   /** Closes and opens again on the same folder. */
-  restart(more?: Partial<GateOptions>): Promise<Rig>
+  restart(more?: Partial<RigOptions>): Promise<Rig>
   close(): Promise<void>
 }
 export type CapsuleLine = JournalLine & {
