@@ -43,6 +43,8 @@ export function createOutlet(
   real: <T>(act: () => T) => T,
 ): Outlet {
   let state: 'holding' | 'streaming' | 'dropped' = 'holding'
+  let status = 200
+  let reason: string | undefined
   let declared: number | null = null
   let bodyless = false
   let events = false
@@ -84,14 +86,22 @@ export function createOutlet(
     return ok
   }
 
+  /** Status and reason are plain members: a handler may have gone on setting them. */
+  const fixHead = (): void => {
+    res._header = null
+    res.statusCode = status
+    if (reason === undefined) Reflect.deleteProperty(res, 'statusMessage')
+    else res.statusMessage = reason
+  }
+
   const stream = (): boolean => {
     state = 'streaming'
     if (!gone()) {
       real(() => {
-        res._header = null
+        fixHead()
         const announced = declared === null && options.wantsTrailers
         if (announced) res.setHeader('trailer', 'Gate-Verdict, Gate-Action, Gate-Capsule')
-        res.writeHead(res.statusCode)
+        res.writeHead(status)
         if (events) res.flushHeaders()
       })
     }
@@ -103,6 +113,8 @@ export function createOutlet(
 
   return {
     open(head) {
+      status = head.status
+      reason = res.statusMessage
       declared = head.declared
       bodyless = head.bodyless
       events = head.events
@@ -135,6 +147,7 @@ export function createOutlet(
       }
       const gateFields = gateHeaders(recorded)
       if (state === 'holding') {
+        fixHead()
         for (const [name, value] of gateFields) res.setHeader(name, value)
         if (bodyless) res.end()
         else res.end(Buffer.concat(pieces, size))

@@ -239,7 +239,7 @@ describe('the end waits for the capsule', () => {
     const stand = await startApp((guarded) => (req, res) => guarded(req, res, () => answer(res)), {
       through: (gate) => ({
         ...gate,
-        async govern(call, dispatch) {
+        async govern(_call, dispatch) {
           await dispatch({
             actionId: 'a',
             rule: gate.world().router.byTool.get('run')?.[0]?.rule ?? (undefined as never),
