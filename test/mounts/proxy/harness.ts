@@ -171,7 +171,12 @@ export async function rawClient(port: number): Promise<RawClient> {
 }
 
 export function rawClientOn(socket: Socket): RawClient {
-  let received = Buffer.alloc(0)
+  let pieces: Buffer[] = []
+  /** Joined when somebody looks, so that large answers are not copied once per packet. */
+  const received = (): Buffer => {
+    if (pieces.length !== 1) pieces = [Buffer.concat(pieces)]
+    return pieces[0] as Buffer
+  }
   let closed = false
   let wake: (() => void)[] = []
   const tell = (): void => {
@@ -179,7 +184,7 @@ export function rawClientOn(socket: Socket): RawClient {
   }
   wake = []
   socket.on('data', (chunk: Buffer) => {
-    received = Buffer.concat([received, chunk])
+    pieces.push(chunk)
     tell()
   })
   socket.on('error', () => {})
@@ -190,21 +195,21 @@ export function rawClientOn(socket: Socket): RawClient {
   const turn = (): Promise<void> => new Promise((resolve) => wake.push(resolve))
   return {
     socket,
-    received: () => received,
+    received,
     send: (bytes) => {
       if (typeof bytes === 'string') socket.write(bytes, 'latin1')
       else socket.write(bytes)
     },
     async until(test) {
-      while (!test(received)) {
-        if (closed) throw new Error(`closed after ${JSON.stringify(received.toString('latin1'))}`)
+      while (!test(received())) {
+        if (closed) throw new Error(`closed after ${JSON.stringify(received().toString('latin1'))}`)
         await turn()
       }
-      return received
+      return received()
     },
     async closed() {
       while (!closed) await turn()
-      return received
+      return received()
     },
   }
 }

@@ -247,7 +247,6 @@ describe('what passes reaches the upstream as it was judged', () => {
       'x-forwarded-for: 10.0.0.1',
       'connection: x-allowed',
       'te: trailers',
-      'gate-approval: 1',
       'prefer: wait=5',
       'accept-encoding: gzip',
     ]
