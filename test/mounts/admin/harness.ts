@@ -80,7 +80,11 @@ export async function startPlane(
     told.push(verdict)
     metrics.verdict(verdict)
   })
-  const base = await rig({ manifest: PAYMENTS, concluding: watch.concluding, ...more })
+  const report = (event: GateReport): void => {
+    metrics.report(event)
+    reports.push(event)
+  }
+  const base = await rig({ manifest: PAYMENTS, concluding: watch.concluding, report, ...more })
   const gate = watch.around(base.gate)
   metrics.watch(gate)
   const data = join(base.dir, 'data')
@@ -90,10 +94,6 @@ export async function startPlane(
       createToken(data, { role, name: `the-${role}`, groups: [], now: new Date() }).token,
     ]),
   ) as Record<Role, string>
-  const report = (event: GateReport): void => {
-    metrics.report(event)
-    reports.push(event)
-  }
   const admin = createAdmin({
     gate,
     metrics,
