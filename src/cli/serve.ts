@@ -1,19 +1,16 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { pino } from 'pino'
-import { nodeCrypto } from '../adapters/crypto-node.js'
+import { type ConfiguredGate, createGate } from '../config/create-gate.js'
 import { loadConfig } from '../config/load.js'
-import { loadManifests, unknownUpstreams } from '../config/load-manifests.js'
 import { type ConfigProblem, type GateConfig, sayProblem } from '../config/model.js'
-import { openGate, type RunningGate } from '../config/wire.js'
+import { createUpstreams } from '../config/upstreams.js'
+import type { RunningGate } from '../config/wire.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
-import { manifestDigest } from '../core/manifest/expand.js'
-import type { LoadedManifest } from '../core/manifest/match.js'
-import { identityOf, limitsOf, routesOf, tlsOf, upstreamsOf } from '../mounts/proxy/from-config.js'
-import { OBSERVE_ALL, writeObservePolicies } from '../mounts/proxy/observe-all.js'
+import { limitsOf, routesOf, tlsOf } from '../mounts/proxy/from-config.js'
 import type { Report } from '../mounts/proxy/options.js'
-import { createProxy } from '../mounts/proxy/server.js'
+import { createProxy, type ProxyServer } from '../mounts/proxy/server.js'
 import { EXIT, plain, UsageError } from './output.js'
 
 type Options = {
@@ -40,28 +37,21 @@ export function register(program: Command): void {
     .action(async (options: Options) => {
       const logger = pino({ level: 'info', base: null })
       const report: Report = ({ level, event, ...rest }) => logger[level](rest, event)
-      await serve(configOf(options), options.upstream === undefined ? 'files' : 'observe', report)
+      await serve(
+        configOf(options),
+        options.upstream === undefined ? 'by_files' : 'by_nothing',
+        report,
+      )
     })
 }
 
 async function serve(
   config: GateConfig,
-  judged: 'files' | 'observe',
+  judged: 'by_files' | 'by_nothing',
   report: Report,
 ): Promise<void> {
-  const source = (): Judged => (judged === 'files' ? fromFiles(config) : fromNothing(config))
-  const gate = await openGate({
-    ...source(),
-    operator: config.operator,
-    mode: config.mode,
-    dir: config.data_dir,
-    headFile: config.journal.head_file,
-    segmentBytes: config.journal.segment_bytes,
-    idempotencyTtlSeconds: config.idempotency.ttl_seconds,
-    identity: identityOf(config, report, judged === 'observe'),
-    report,
-  })
-  const upstreams = upstreamsOf(config, process.env)
+  const gate = await createGate(config, { judged, report })
+  const upstreams = createUpstreams(config, process.env)
   const [defaultUpstream = 'default'] = upstreams.keys()
   const proxy = createProxy(
     {
@@ -86,11 +76,9 @@ async function serve(
   )
 
   process.on('SIGHUP', () => {
-    reload(gate, source, config, report)
-      .then((tls) => tls !== undefined && proxy.reloadTls(tls))
-      .catch((error: unknown) =>
-        report({ level: 'error', event: 'reload_refused', detail: String(error) }),
-      )
+    reload(gate, config, proxy, report).catch((error: unknown) =>
+      report({ level: 'error', event: 'reload_refused', detail: String(error) }),
+    )
   })
   await stopSignal()
   process.stderr.write('draining; a second signal exits at once\n')
@@ -99,21 +87,6 @@ async function serve(
   await gate.close()
   process.exit(EXIT.ok)
 }
-
-type Judged = { readonly manifests: readonly LoadedManifest[]; readonly policyFolder: string }
-
-function fromFiles(config: GateConfig): Judged {
-  const loaded = loadManifests(config.manifests)
-  if (!loaded.ok) throw problems(loaded.problems)
-  const lost = unknownUpstreams(config, loaded.manifests)
-  if (lost.length > 0) throw problems(lost)
-  return { manifests: loaded.manifests, policyFolder: config.policies }
-}
-
-const fromNothing = ({ data_dir }: GateConfig): Judged => ({
-  manifests: [{ manifest: OBSERVE_ALL, digest: manifestDigest(OBSERVE_ALL, nodeCrypto) }],
-  policyFolder: writeObservePolicies(data_dir),
-})
 
 const problems = (found: readonly ConfigProblem[]): Error =>
   new Error(found.map(sayProblem).join('\n'))
@@ -168,15 +141,19 @@ const verdictLine = (capsule: Capsule): { event: string; [name: string]: unknown
 })
 
 async function reload(
-  gate: RunningGate,
-  source: () => Judged,
+  gate: ConfiguredGate,
   config: GateConfig,
+  proxy: ProxyServer,
   report: Report,
-): Promise<ReturnType<typeof tlsOf>> {
-  const { operator, mode } = config
-  const refused = await gate.reload({ ...source(), operator, mode })
-  if (refused.length === 0) report({ level: 'info', event: 'reloaded' })
-  return tlsOf(config)
+): Promise<void> {
+  const refused = await gate.reloadFiles()
+  report(
+    refused.length === 0
+      ? { level: 'info', event: 'reloaded' }
+      : { level: 'error', event: 'reload_refused', detail: refused.join('\n') },
+  )
+  const tls = tlsOf(config)
+  if (tls !== undefined) proxy.reloadTls(tls)
 }
 
 function stopSignal(): Promise<void> {

@@ -1,22 +1,36 @@
+import { nodeCrypto } from '../adapters/crypto-node.js'
 import { GateError } from '../core/error.js'
+import { manifestDigest } from '../core/manifest/expand.js'
 import type { GateReport } from '../gate/stage.js'
 import { identityOf } from './identity.js'
 import type { JudgesSource } from './judges.js'
-import { loadManifests } from './load-manifests.js'
-import { type GateConfig, sayProblem } from './model.js'
+import { loadManifests, unknownUpstreams } from './load-manifests.js'
+import { type ConfigProblem, type GateConfig, sayProblem } from './model.js'
+import { OBSERVE_ALL, writeObservePolicies } from './observe-all.js'
 import { type GateOptions, openGate, type RunningGate } from './wire.js'
 
 export type CreateOptions = Partial<
   Pick<GateOptions, 'clock' | 'seam' | 'journalSeams' | 'evidenceSeams'>
-> & { readonly report?: (event: GateReport) => void }
+> & {
+  readonly report?: (event: GateReport) => void
+  /** `nothing`: no manifests and no policies; every call is recorded, none is refused by them. */
+  readonly judged?: 'by_files' | 'by_nothing'
+}
+export type ConfiguredGate = RunningGate & {
+  /** Reads manifests and policies again; a set that does not load keeps the old one and says why. */
+  reloadFiles(): Promise<readonly string[]>
+}
 
-/** A running gate from a loaded gate.yaml. `reloadFiles` reads manifests and policies again. */
+/** A running gate from a loaded gate.yaml. */
 export async function createGate(
   config: GateConfig,
-  options: CreateOptions = {},
-): Promise<RunningGate & { reloadFiles(): Promise<readonly string[]> }> {
-  const source = judgesSource(config)
-  if (!source.ok) throw new GateError('config_invalid', source.problems.join('\n'))
+  { judged = 'by_files', report = () => undefined, ...options }: CreateOptions = {},
+): Promise<ConfiguredGate> {
+  const read = (): Source => (judged === 'by_files' ? fromFiles(config) : fromNothing(config))
+  const source = read()
+  if (!source.ok) {
+    throw new GateError('config_invalid', source.problems.map(sayProblem).join('\n'))
+  }
   const gate = await openGate({
     ...source.source,
     dir: config.data_dir,
@@ -24,43 +38,37 @@ export async function createGate(
     segmentBytes: config.journal.segment_bytes,
     masterKeyFile: config.evidence.master_key_file,
     idempotencyTtlSeconds: config.idempotency.ttl_seconds,
-    identity: identityOf(config),
-    report: () => undefined,
+    identity: identityOf(config, report, judged === 'by_nothing'),
+    report,
     ...options,
   })
   return {
     ...gate,
     async reloadFiles() {
-      const next = judgesSource(config)
-      return next.ok ? gate.reload(next.source) : next.problems
+      const next = read()
+      return next.ok ? gate.reload(next.source) : next.problems.map(sayProblem)
     },
   }
 }
 
-function judgesSource(
-  config: GateConfig,
-): { ok: true; source: JudgesSource } | { ok: false; problems: readonly string[] } {
+type Source =
+  | { readonly ok: true; readonly source: JudgesSource }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
+
+function fromFiles(config: GateConfig): Source {
   const loaded = loadManifests(config.manifests)
-  if (!loaded.ok) return { ok: false, problems: loaded.problems.map(sayProblem) }
-  const names = Object.keys(config.upstreams)
-  const lost = loaded.manifests.filter(({ manifest }) => !names.includes(manifest.upstream))
+  if (!loaded.ok) return loaded
   // An application that guards its own routes has no upstream at all.
-  if (names.length > 0 && lost.length > 0) {
-    return {
-      ok: false,
-      problems: lost.map(
-        ({ manifest }) =>
-          `${manifest.id}: upstream "${manifest.upstream}" is not in gate.yaml; it has ${names.join(', ')}`,
-      ),
-    }
-  }
-  return {
-    ok: true,
-    source: {
-      operator: config.operator,
-      mode: config.mode,
-      manifests: loaded.manifests,
-      policyFolder: config.policies,
-    },
-  }
+  const hasUpstreams = Object.keys(config.upstreams).length > 0
+  const lost = hasUpstreams ? unknownUpstreams(config, loaded.manifests) : []
+  if (lost.length > 0) return { ok: false, problems: lost }
+  const { operator, mode, policies: policyFolder } = config
+  return { ok: true, source: { operator, mode, manifests: loaded.manifests, policyFolder } }
+}
+
+function fromNothing({ operator, data_dir }: GateConfig): Source {
+  const manifest = OBSERVE_ALL
+  const manifests = [{ manifest, digest: manifestDigest(manifest, nodeCrypto) }]
+  const policyFolder = writeObservePolicies(data_dir)
+  return { ok: true, source: { operator, mode: 'observe', manifests, policyFolder } }
 }

@@ -2,70 +2,53 @@ import { readFileSync } from 'node:fs'
 import type { JSONWebKeySet } from 'jose'
 import type { AgentRecord, IdentityOptions } from '../adapters/identity/identity.js'
 import type { JwtIssuer } from '../adapters/identity/jwt.js'
-import { readTokens } from '../adapters/identity/tokens.js'
+import { watchTokens } from '../adapters/identity/watch-tokens.js'
 import { GateError } from '../core/error.js'
+import type { GateReport } from '../gate/stage.js'
 import type { GateConfig, IssuerConfig } from './model.js'
 
 /** Who may call: agents of gate.yaml, agent tokens this gate issued, JWT issuers, client certificates. */
-export function identityOf(config: GateConfig, anonymous = false): IdentityOptions {
-  const { agents, jwt, mtls } = config.identity
-  const named = new Map<string, AgentRecord>()
+export function identityOf(
+  { identity, data_dir }: GateConfig,
+  report: (event: GateReport) => void,
+  anonymous = false,
+): IdentityOptions {
+  const agents = new Map<string, AgentRecord>()
   const configured = new Map<string, AgentRecord>()
-  for (const [agent, { token_sha256, roles, developer }] of Object.entries(agents)) {
-    const record = { agent, roles, developer }
-    named.set(agent, record)
-    if (token_sha256 !== null) configured.set(token_sha256, record)
+  for (const [agent, { token_sha256, roles, developer }] of Object.entries(identity.agents)) {
+    agents.set(agent, { agent, roles, developer })
+    if (token_sha256 !== null) configured.set(token_sha256, { agent, roles, developer })
   }
+  const issued = watchTokens(data_dir, (error) =>
+    report({ level: 'error', event: 'tokens_unreadable', detail: String(error) }),
+  )
   return {
-    tokens: issuedTokens(config.data_dir, configured),
-    issuers: jwt.map(issuerOf),
+    tokens: () => {
+      const own = issued()
+      return own.size === 0 ? configured : new Map([...own, ...configured])
+    },
+    issuers: identity.jwt.map(issuerOf),
     certificates: new Map(
-      Object.entries(mtls).map(([subject, agent]) => [
+      Object.entries(identity.mtls).map(([subject, agent]) => [
         subject,
-        named.get(agent) ?? { agent, roles: [], developer: agent },
+        agents.get(agent) ?? { agent, roles: [], developer: agent },
       ]),
     ),
     anonymous,
   }
 }
 
-/** A token made or revoked while the gate runs counts from the next look, at most this much later. */
-const LOOK_AGAIN_MS = 1000
-
-function issuedTokens(
-  dir: string,
-  configured: ReadonlyMap<string, AgentRecord>,
-): () => ReadonlyMap<string, AgentRecord> {
-  let known = configured
-  let looked = Number.NEGATIVE_INFINITY
-  return () => {
-    const now = performance.now()
-    if (now - looked < LOOK_AGAIN_MS) return known
-    looked = now
-    const issued = readTokens(dir)
-      .filter(({ role }) => role === 'agent')
-      .map(({ sha256, name, groups, developer = name }) => {
-        return [sha256, { agent: name, roles: groups, developer }] as const
-      })
-    known = new Map([...configured, ...issued])
-    return known
-  }
-}
-
-function issuerOf(config: IssuerConfig): JwtIssuer {
-  const { issuer, audience, jwks } = config
-  return {
-    issuer,
-    audience,
-    jwks:
-      jwks.kind === 'url'
-        ? { kind: 'remote', url: jwks.url }
-        : { kind: 'static', set: keySet(jwks.path) },
-    agentClaim: config.agent_claim,
-    rolesClaim: config.roles_claim,
-    developerClaim: config.developer_claim,
-  }
-}
+const issuerOf = (config: IssuerConfig): JwtIssuer => ({
+  issuer: config.issuer,
+  audience: config.audience,
+  jwks:
+    config.jwks.kind === 'url'
+      ? { kind: 'remote', url: config.jwks.url }
+      : { kind: 'static', set: keySet(config.jwks.path) },
+  agentClaim: config.agent_claim,
+  rolesClaim: config.roles_claim,
+  developerClaim: config.developer_claim,
+})
 
 function keySet(path: string): JSONWebKeySet {
   try {

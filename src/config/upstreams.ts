@@ -1,51 +1,67 @@
 import { readFileSync } from 'node:fs'
 import { createUpstream, type Upstream } from '../adapters/upstream/upstream.js'
+import type { ToolRule } from '../core/manifest/model.js'
 import type { GateConfig, UpstreamConfig } from './model.js'
 import { readSecret } from './secret-ref.js'
 
-export type NamedUpstream = { readonly upstream: Upstream; readonly origin: string }
-
-/** One adapter per configured upstream. Credentials are the gate's own: read per call, never an agent's. */
-export function createUpstreams(
-  config: GateConfig,
-  env: Readonly<Record<string, string | undefined>>,
-): ReadonlyMap<string, NamedUpstream> {
-  return new Map(
-    Object.entries(config.upstreams).map(([name, upstream]) => [
-      name,
-      { upstream: open(name, upstream, config.limits.hold_bytes, env), origin: upstream.origin },
-    ]),
-  )
+export type NamedUpstream = {
+  readonly upstream: Upstream
+  /** `https://payments.internal`, for redirects that stay on it. */
+  readonly origin: string
+  /** Upper bounds on what a manifest may ask for. */
+  readonly deadlines: Partial<ToolRule['deadlines']>
 }
 
-function open(
+/** One adapter per configured upstream. Credentials are the gate's own: read per call, never an agent's. */
+export const createUpstreams = (
+  { upstreams, limits }: GateConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): ReadonlyMap<string, NamedUpstream> =>
+  new Map(
+    Object.entries(upstreams).map(([name, config]) => [
+      name,
+      upstreamOf(name, config, limits.hold_bytes, env),
+    ]),
+  )
+
+function upstreamOf(
   name: string,
-  { origin, ca_file, client, credential }: UpstreamConfig,
+  config: UpstreamConfig,
   holdLimit: number,
   env: Readonly<Record<string, string | undefined>>,
-): Upstream {
-  return createUpstream({
-    name,
-    origin,
-    holdLimit,
-    ...(ca_file === null ? {} : { ca: readFileSync(ca_file, 'utf8') }),
-    ...(client === null
-      ? {}
-      : {
-          cert: readFileSync(client.cert_file, 'utf8'),
-          key: readFileSync(client.key_file, 'utf8'),
-        }),
-    ...(credential === null
-      ? {}
-      : {
-          credential: {
-            header: credential.header,
-            value() {
-              const read = readSecret(credential.secret, env)
-              if (!read.ok) throw new Error(read.why)
-              return read.value
+): NamedUpstream {
+  const { credential } = config
+  const { connect_ms, first_byte_ms, total_ms } = config.deadlines
+  return {
+    origin: new URL(config.origin).origin,
+    deadlines: {
+      ...(connect_ms === undefined ? {} : { connect_ms }),
+      ...(first_byte_ms === undefined ? {} : { first_byte_ms }),
+      ...(total_ms === undefined ? {} : { total_ms }),
+    },
+    upstream: createUpstream({
+      name,
+      origin: config.origin,
+      holdLimit,
+      ...(config.ca_file === null ? {} : { ca: readFileSync(config.ca_file, 'utf8') }),
+      ...(config.client === null
+        ? {}
+        : {
+            cert: readFileSync(config.client.cert_file, 'utf8'),
+            key: readFileSync(config.client.key_file, 'utf8'),
+          }),
+      ...(credential === null
+        ? {}
+        : {
+            credential: {
+              header: credential.header,
+              value() {
+                const secret = readSecret(credential.secret, env)
+                if (!secret.ok) throw new Error(secret.why)
+                return secret.value
+              },
             },
-          },
-        }),
-  })
+          }),
+    }),
+  }
 }

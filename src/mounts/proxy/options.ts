@@ -1,16 +1,8 @@
-import type { Upstream } from '../../adapters/upstream/upstream.js'
-import type { ToolRule } from '../../core/manifest/model.js'
+import type { NamedUpstream } from '../../config/upstreams.js'
 import type { Gate } from '../../gate/gate.js'
 import type { PassRoute } from './pass-through.js'
 import type { BodyLimits } from './read-body.js'
 
-export type ProxyUpstream = {
-  readonly upstream: Upstream
-  /** `https://payments.internal`, for redirects that stay on it. */
-  readonly origin: string
-  /** Upper bounds: a tool's own deadlines hold below them. */
-  readonly deadlines: Partial<ToolRule['deadlines']>
-}
 /** Tells the operator what happened at the edge; never a header or a body. */
 export type Report = (event: {
   readonly level: 'info' | 'warn' | 'error'
@@ -19,7 +11,7 @@ export type Report = (event: {
 }) => void
 export type ProxyOptions = {
   readonly gate: Gate
-  readonly upstreams: ReadonlyMap<string, ProxyUpstream>
+  readonly upstreams: ReadonlyMap<string, NamedUpstream>
   /** Named in the record of a request that no manifest's rule matches. */
   readonly defaultUpstream: string
   readonly passThrough: readonly PassRoute[]

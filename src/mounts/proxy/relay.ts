@@ -1,13 +1,13 @@
+import type { NamedUpstream } from '../../config/upstreams.js'
 import type { HttpCall } from '../../core/call.js'
 import type { Observation } from '../../core/capsule/observation.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import type { Dispatch, Dispatched } from '../../ports.js'
 import { frozenRequest } from './forward.js'
-import type { ProxyUpstream } from './options.js'
 import type { Release } from './release.js'
 
 export type RelayOptions = {
-  readonly to: ProxyUpstream | undefined
+  readonly to: NamedUpstream | undefined
   /** Secret per tenant, for tools that say `digest_salt: tenant` (seed §13). */
   readonly tenantSalt: Uint8Array
   /** Aborts when a shutdown has waited long enough: what was sent is then concluded as cut. */

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Manifest, ToolRule } from '../../core/manifest/model.js'
+import type { Manifest, ToolRule } from '../core/manifest/model.js'
 
 /**
  * Recording without files (`serve --upstream URL --observe`): one tool per method, whatever the path.
