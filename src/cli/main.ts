@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import * as config from './config.js'
 import * as conformance from './conformance.js'
 import * as demo from './demo.js'
+import * as init from './init.js'
 import * as keys from './keys.js'
 import * as manifest from './manifest.js'
 import { EXIT, plain, UsageError } from './output.js'
@@ -14,6 +15,7 @@ import * as verify from './verify.js'
 /** One file per command; each registers itself and sets the exit code. */
 const COMMANDS: readonly { register(program: Command): void }[] = [
   demo,
+  init,
   serve,
   tokens,
   config,
@@ -36,9 +38,9 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has printed its own message; asking for help is no mistake.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    process.stderr.write(
-      `capsule-gate: ${plain(error instanceof Error ? error.message : String(error))}\n`,
-    )
+    // One problem a line; within a line nothing moves the cursor.
+    const message = error instanceof Error ? error.message : String(error)
+    for (const line of message.split('\n')) process.stderr.write(`capsule-gate: ${plain(line)}\n`)
     return error instanceof UsageError ? EXIT.usage : EXIT.failed
   }
 }

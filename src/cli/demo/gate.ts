@@ -1,8 +1,9 @@
 import { createGate } from '../../config/create-gate.js'
 import { loadConfig } from '../../config/load.js'
 import { sayProblem } from '../../config/model.js'
+import { createUpstreams } from '../../config/upstreams.js'
 import type { RunningGate } from '../../config/wire.js'
-import { limitsOf, upstreamsOf } from '../../mounts/proxy/from-config.js'
+import { limitsOf } from '../../mounts/proxy/from-config.js'
 import { createProxy } from '../../mounts/proxy/server.js'
 import { listenNear } from './tool.js'
 
@@ -24,7 +25,7 @@ export async function startDemoGate(
     if (event.level === 'error') complain(`${event.event} ${event.detail ?? ''}`)
   }
   const gate = await createGate(config, { report })
-  const upstreams = upstreamsOf(config, {})
+  const upstreams = createUpstreams(config, {})
   const proxy = createProxy({
     gate,
     upstreams,

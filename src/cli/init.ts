@@ -1,0 +1,113 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { parse } from 'yaml'
+import { loadJudges } from '../config/judges.js'
+import { loadConfig } from '../config/load.js'
+import { loadManifests } from '../config/load-manifests.js'
+import { sayProblem } from '../config/model.js'
+import { type ToolDraft, writeManifest } from './init/draft.js'
+import { writeProject } from './init/files.js'
+import { fromOpenApi } from './init/openapi.js'
+import type { Json } from './init/schema.js'
+import { STARTER } from './init/starter.js'
+import { plain, print, UsageError } from './output.js'
+
+type Options = { upstream?: string; agent: string; openapi?: string }
+const DEFAULT_UPSTREAM = 'http://127.0.0.1:3000'
+const MAX_DOCUMENT = 16 * 1024 * 1024
+
+export function register(program: Command): void {
+  program
+    .command('init')
+    .description('write gate.yaml, a manifest with tests and policies for an API of your own')
+    .argument('[directory]', 'a folder for them', 'gate')
+    .option('--upstream <url>', `the API: scheme, host and port (default: ${DEFAULT_UPSTREAM})`)
+    .option('--agent <name>', 'who will call it', 'my-agent')
+    .option('--openapi <file>', 'tools from an OpenAPI 3.x document, JSON or YAML')
+    .action(init)
+}
+
+async function init(directory: string, options: Options): Promise<void> {
+  const { agent } = options
+  if (!/^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}$/.test(agent)) {
+    throw new UsageError(`${agent} is no agent name: letters, digits and . _ @ : / -`)
+  }
+  const source = options.openapi === undefined ? starter() : described(options.openapi)
+  const upstream = originOf(options.upstream ?? source.upstream ?? DEFAULT_UPSTREAM)
+  const written = writeManifest('com.example.api', source.tools)
+  const lost = [...source.lost, ...written.lost]
+  if (written.tools.length === 0) {
+    for (const line of lost) say(line)
+    throw new UsageError('no tool is left to govern; nothing was written')
+  }
+  const dir = resolve(directory)
+  const project = { upstream, agent, manifest: written.text, tools: written.tools }
+  const trial = mkdtempSync(join(tmpdir(), 'capsule-gate-init-'))
+  try {
+    writeProject(trial, project)
+    await mustLoad(trial)
+  } finally {
+    rmSync(trial, { recursive: true, force: true })
+  }
+  const files = writeProject(dir, project)
+  for (const name of files) print(`  ${join(relative('.', dir) || '.', name)}`)
+  if (options.openapi !== undefined) {
+    print(
+      `\n  ${written.tools.length} tools; not carried over: ${lost.length === 0 ? 'nothing' : ''}`,
+    )
+    for (const line of lost) print(`    ${plain(line)}`)
+  }
+  print('\n  next')
+  print(`    cd ${relative('.', dir) || '.'}`)
+  print(`    npx capsule-gate tokens create --name ${agent}`)
+  print('    npx capsule-gate serve --config gate.yaml')
+}
+
+const starter = () => ({ tools: STARTER, upstream: null, lost: [] as readonly string[] })
+
+function described(path: string): {
+  tools: readonly ToolDraft[]
+  upstream: string | null
+  lost: readonly string[]
+} {
+  let document: Json
+  try {
+    const text = readFileSync(path, 'utf8')
+    if (text.length > MAX_DOCUMENT) throw new Error('over 16 MiB')
+    document = parse(text, { maxAliasCount: 100, logLevel: 'error' }) as Json
+  } catch (error) {
+    throw new UsageError(`${path}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const read = fromOpenApi(document)
+  if ('error' in read) throw new UsageError(`${path}: ${read.error}`)
+  return read
+}
+
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || `${url.origin}/` !== url.href) {
+    throw new UsageError(`${text} is not scheme, host and port, like https://api.example.com`)
+  }
+  return url.origin
+}
+
+/** The same way `serve` loads it: what does not start is not handed over as finished. */
+async function mustLoad(dir: string): Promise<void> {
+  const config = loadConfig(join(dir, 'gate.yaml'), {})
+  const manifests = loadManifests(join(dir, 'manifests'))
+  const problems = [config, manifests].flatMap((loaded) => (loaded.ok ? [] : loaded.problems))
+  if (!config.ok || !manifests.ok) throw new Error(problems.map(sayProblem).join('\n'))
+  const judges = await loadJudges({
+    operator: config.config.operator,
+    mode: config.config.mode,
+    manifests: manifests.manifests,
+    policyFolder: config.config.policies,
+  })
+  if (!judges.ok) throw new Error(judges.problems.join('\n'))
+}
+
+const say = (line: string): void => {
+  process.stderr.write(`${plain(line)}\n`)
+}

@@ -1,0 +1,92 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { UsageError } from '../output.js'
+import type { ToolDraft } from './draft.js'
+
+export type Project = {
+  readonly upstream: string
+  readonly agent: string
+  readonly manifest: string
+  readonly tools: readonly ToolDraft[]
+}
+
+/** Every file or none: what is there already is somebody's work. */
+export function writeProject(dir: string, project: Project): readonly string[] {
+  const files = Object.entries(contents(project))
+  const there = files.map(([name]) => name).filter((name) => existsSync(join(dir, name)))
+  if (there.length > 0) {
+    throw new UsageError(
+      `${there.join(', ')} ${there.length === 1 ? 'is' : 'are'} in ${dir} already; nothing was written: name another folder`,
+    )
+  }
+  for (const [name, text] of files) {
+    const path = join(dir, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text, { flag: 'wx' })
+  }
+  return files.map(([name]) => name)
+}
+
+const contents = (project: Project): Readonly<Record<string, string>> => ({
+  'gate.yaml': gateYaml(project),
+  'manifests/api.yaml': project.manifest,
+  'policies/api.cedar': policies(project),
+  '.env.example': ENV,
+  '.gitignore': 'data/\ndata.head\n.env\n',
+  'README.md': readme(project),
+})
+
+const gateYaml = ({ upstream, agent }: Project): string => `# Every key: capsule-gate config schema
+upstream: ${upstream}
+# What the gate shows the upstream; agents never have it. Uncomment both lines together with .env:
+# credential: {header: Authorization, env: API_CREDENTIAL}
+
+# ${agent}'s token is made by \`capsule-gate tokens create --name ${agent}\`. A token made elsewhere
+# is known by its hash:
+# agents: {${agent}: {token_sha256_env: AGENT_TOKEN_SHA256}}
+`
+
+/** Reading is free, writing asks a person, until the operator decides otherwise. */
+function policies({ tools, agent }: Project): string {
+  const permit = ({ name }: ToolDraft): string =>
+    `@id("permit.${name}")\npermit (principal == Agent::"${agent}", action == Action::"${name}", resource);\n`
+  const ask = ({ name }: ToolDraft): string =>
+    `@id("ask.${name}") @hem("required")\nforbid (principal, action == Action::"${name}", resource)\nunless { context.approval.granted };\n`
+  const reads = tools.filter((tool) => tool.reads)
+  const writes = tools.filter((tool) => !tool.reads)
+  const paragraphs = [
+    '// What no policy permits is denied.',
+    ...(reads.length === 0 ? [] : [`// Reading: ${agent} may.\n${reads.map(permit).join('\n')}`]),
+    ...(writes.length === 0
+      ? []
+      : [
+          `// Writing: ${agent} may, once a person has approved the very call. Remove an "ask" to do without.\n${writes
+            .flatMap((tool) => [permit(tool), ask(tool)])
+            .join('\n')}`,
+        ]),
+  ]
+  return paragraphs.join('\n')
+}
+
+const ENV = `# Copy to .env and load it before the gate: set -a; . ./.env; set +a
+# API_CREDENTIAL="Bearer …"
+# AGENT_TOKEN_SHA256=
+`
+
+const readme = ({ agent, upstream }: Project): string => `# A gate in front of ${upstream}
+
+| file | what it says |
+|---|---|
+| gate.yaml | where the API is and how agents are known |
+| manifests/api.yaml | which calls are which tool, their arguments and limits, and tests of these |
+| policies/api.cedar | who may do what, and when a person is asked |
+
+Check the manifest and run its tests: \`capsule-gate manifest check --config gate.yaml\`
+
+Start: \`capsule-gate serve --config gate.yaml\`. Agents then call the gate instead of the API, with a token from
+\`capsule-gate tokens create --name ${agent}\`.
+
+Verify what was recorded: \`capsule-gate verify data/journal/00000001.jsonl --keys data/keys/keyring.json\`
+
+Without a network rule that keeps agents from reaching the API directly, the gate is advice.
+`

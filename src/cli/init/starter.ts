@@ -1,0 +1,32 @@
+import type { ToolDraft } from './draft.js'
+
+/** One tool that reads and one that writes: something to rename. */
+export const STARTER: readonly ToolDraft[] = [
+  {
+    name: 'get_item',
+    method: 'GET',
+    path: '/v1/items/{id}',
+    reads: true,
+    args: { id: { type: 'string', optional: false, from: { path: 'id' } } },
+    constraints: {},
+    tests: [],
+  },
+  {
+    name: 'create_item',
+    method: 'POST',
+    path: '/v1/items',
+    reads: false,
+    args: {
+      name: { type: 'string', optional: false, from: { body: '/name' } },
+      price: { type: 'decimal', optional: false, from: { body: '/price' } },
+    },
+    constraints: {
+      price_cap: { price: { gt: '0', lte: '100.00' } },
+      short_name: { name: { length: { max: 80 } } },
+    },
+    tests: [
+      { args: { name: 'lamp', price: '100.00' }, expect: 'pass' },
+      { args: { name: 'lamp', price: '100.01' }, expect: 'blocked' },
+    ],
+  },
+]
