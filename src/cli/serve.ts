@@ -1,13 +1,16 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { pino } from 'pino'
+import { systemClock } from '../config/clock.js'
 import { type ConfiguredGate, createGate } from '../config/create-gate.js'
 import { loadConfig } from '../config/load.js'
 import { type ConfigProblem, type GateConfig, sayProblem } from '../config/model.js'
 import { createUpstreams } from '../config/upstreams.js'
+import { watchVerdicts } from '../config/watch-verdicts.js'
 import type { RunningGate } from '../config/wire.js'
-import type { Capsule } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
+import { createMetrics } from '../mounts/admin/metrics.js'
+import { attachAdmin } from '../mounts/admin/server.js'
 import { limitsOf, routesOf, tlsOf } from '../mounts/proxy/from-config.js'
 import type { Report } from '../mounts/proxy/options.js'
 import { createProxy, type ProxyServer } from '../mounts/proxy/server.js'
@@ -20,6 +23,7 @@ type Options = {
   data?: string
   host?: string
   port?: string
+  adminPort?: string
 }
 
 export function register(program: Command): void {
@@ -34,6 +38,7 @@ export function register(program: Command): void {
     .option('--data <directory>', 'data folder')
     .option('--host <address>', 'where agents connect')
     .option('--port <port>', 'where agents connect; 0 picks a free one')
+    .option('--admin-port <port>', 'where operators connect; 0 picks a free one')
     .action(async (options: Options) => {
       const logger = pino({ level: 'info', base: null })
       const report: Report = ({ level, event, ...rest }) => logger[level](rest, event)
@@ -50,7 +55,20 @@ async function serve(
   judged: 'by_files' | 'by_nothing',
   report: Report,
 ): Promise<void> {
-  const gate = await createGate(config, { judged, report })
+  const metrics = createMetrics(systemClock)
+  const watch = watchVerdicts(systemClock, (told) => {
+    metrics.verdict(told)
+    report({ level: 'info', event: 'verdict', ...told })
+  })
+  const opened = await createGate(config, {
+    judged,
+    concluding: watch.concluding,
+    report(event) {
+      metrics.report(event)
+      report(event)
+    },
+  })
+  const gate = watch.around(opened)
   const upstreams = createUpstreams(config, process.env)
   const [defaultUpstream = 'default'] = upstreams.keys()
   const proxy = createProxy(
@@ -64,16 +82,14 @@ async function serve(
     },
     tlsOf(config),
   )
-  gate.data.subscribe((line) => {
-    if (line.type === 'CAPSULE') report({ level: 'info', ...verdictLine(line.capsule as Capsule) })
-  })
+  const operators = await attachAdmin(gate, config, { metrics, report, dataPlane: proxy.ready })
   const { host, port } = config.listeners.data
   const address = await proxy.listen(port, host)
-  greet(
-    config,
-    gate,
-    `${config.listeners.data.tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-  )
+  const scheme = config.listeners.data.tls === null ? 'http' : 'https'
+  greet(config, gate, {
+    agents: urlOf(scheme, host, address.port),
+    operators: urlOf('http', config.listeners.admin.host, operators.admin.port),
+  })
 
   process.on('SIGHUP', () => {
     reload(gate, config, proxy, report).catch((error: unknown) =>
@@ -84,6 +100,7 @@ async function serve(
   process.stderr.write('draining; a second signal exits at once\n')
   await proxy.close(config.limits.drain_seconds * 1000)
   for (const { upstream } of upstreams.values()) await upstream.close()
+  await operators.close()
   await gate.close()
   process.exit(EXIT.ok)
 }
@@ -108,16 +125,22 @@ function configOf(options: Options): GateConfig {
   set('GATE_DATA_DIR', options.data === undefined ? undefined : resolve(options.data))
   set('GATE_LISTENERS__DATA__HOST', options.host)
   if (options.port !== undefined) env.GATE_LISTENERS__DATA__PORT = options.port
+  if (options.adminPort !== undefined) env.GATE_LISTENERS__ADMIN__PORT = options.adminPort
   const loaded = loadConfig(upstream === undefined ? (options.config ?? 'gate.yaml') : null, env)
   if (!loaded.ok) throw problems(loaded.problems)
   return observe === true ? { ...loaded.config, mode: 'observe' } : loaded.config
 }
 
 /** URLs, what judges, who signs: one table, nothing else. */
-function greet(config: GateConfig, gate: RunningGate, url: string): void {
+function greet(
+  config: GateConfig,
+  gate: RunningGate,
+  urls: { readonly agents: string; readonly operators: string },
+): void {
   const world = gate.world()
   const rows = [
-    ['agents connect to', url],
+    ['agents connect to', urls.agents],
+    ['operators', urls.operators],
     ...Object.entries(config.upstreams).map(([name, { origin }]) => [`upstream ${name}`, origin]),
     [
       'mode',
@@ -132,13 +155,8 @@ function greet(config: GateConfig, gate: RunningGate, url: string): void {
   }
 }
 
-const verdictLine = (capsule: Capsule): { event: string; [name: string]: unknown } => ({
-  event: capsule.disposition.verdict_class,
-  capsule_id: capsule.capsule_id,
-  action_id: capsule.action_id,
-  developer: capsule.developer,
-  effect: capsule.effect?.type ?? null,
-})
+const urlOf = (scheme: string, host: string, port: number): string =>
+  `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 async function reload(
   gate: ConfiguredGate,

@@ -3,6 +3,8 @@ import type { ConfigProblem } from './model.js'
 import { readYaml } from './yaml.js'
 
 const PREFIX = 'GATE_'
+/** Read by commands that talk to a running gate; they configure none. */
+const CLIENT = new Set(['GATE_ADMIN_TOKEN', 'GATE_ADMIN_URL'])
 
 export type Overridden = {
   readonly value: JsonValue
@@ -25,7 +27,8 @@ export function applyOverrides(
   let value = root
   for (const variable of Object.keys(env).sort()) {
     const text = env[variable]
-    if (!variable.startsWith(PREFIX) || text === undefined || secrets.has(variable)) continue
+    if (!variable.startsWith(PREFIX) || CLIENT.has(variable)) continue
+    if (text === undefined || secrets.has(variable)) continue
     const fault = (message: string, wayOut: string): void => {
       problems.push({ file: `env ${variable}`, line: null, column: null, message, way_out: wayOut })
     }

@@ -57,9 +57,13 @@ type Serving = {
 }
 
 async function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Serving> {
-  const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', ...args], {
-    env: { ...process.env, ...env },
-  })
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'serve', '--port', '0', '--admin-port', '0', ...args],
+    {
+      env: { ...process.env, ...env },
+    },
+  )
   running.push(child)
   let said = ''
   child.stdout?.resume()
