@@ -83,7 +83,7 @@ async function demo({ once, data }: Options): Promise<number> {
 
 const asExpected = ({ call }: Happened, capsule: Capsule | undefined): boolean =>
   capsule !== undefined &&
-  call.verdicts.some((verdict) => verdict === capsule.disposition.verdict_class) &&
+  capsule.disposition.verdict_class === call.verdict &&
   (capsule.effect?.status ?? null) === call.effect
 
 /** The journal as an auditor gets it: the files, the public keys, and the verifier that knows no gate. */

@@ -7,7 +7,7 @@ export type DemoCall = {
   readonly agent: DemoAgent
   readonly order: string
   readonly amount: string
-  readonly verdicts: readonly VerdictClass[]
+  readonly verdict: VerdictClass
   readonly effect: string | null
 }
 export type Happened = {
@@ -21,14 +21,14 @@ export type Happened = {
 const refund = (
   amount: string,
   order: string,
-  verdict: VerdictClass | readonly VerdictClass[],
+  verdict: VerdictClass,
   effect: string | null,
   agent: DemoAgent = 'support-bot',
 ): DemoCall => ({
   agent,
   order,
   amount,
-  verdicts: typeof verdict === 'string' ? [verdict] : verdict,
+  verdict,
   effect,
 })
 
@@ -39,7 +39,7 @@ export const CALLS: readonly DemoCall[] = [
   refund('40.00', ORDERS.known, 'denied', null, 'intern-bot'),
   refund('40.00', ORDERS.slow, 'timeout', 'dispatched'),
   refund('40.00', ORDERS.cut, 'errored', 'dispatched'),
-  refund('250.00', ORDERS.known, ['hitl_dispatched', 'needs_decision'], null),
+  refund('250.00', ORDERS.known, 'hitl_dispatched', null),
 ]
 
 export const bodyOf = ({ order, amount }: Pick<DemoCall, 'order' | 'amount'>): string =>

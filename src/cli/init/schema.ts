@@ -201,7 +201,7 @@ function conditionsOf(schema: Schema, type: ArgType, where: string, tell: Lost):
   }
   if (type === 'string' || type === 'strings') {
     const [low, high] = type === 'string' ? ['minLength', 'maxLength'] : ['minItems', 'maxItems']
-    const length = bounds(schema[low as string], schema[high as string])
+    const length = bounds(schema[low as string], schema[high as string], 0)
     if (length !== null) out.length = length
   }
   if (type === 'integer') {
@@ -234,7 +234,12 @@ const UNCHECKED = [
   'contentEncoding',
 ] as const
 
-function bounds(low: Json | undefined, high: Json | undefined): Conditions | null {
-  const out = { ...(whole(low) ? { min: low } : {}), ...(whole(high) ? { max: high } : {}) }
+function bounds(
+  low: Json | undefined,
+  high: Json | undefined,
+  least = Number.MIN_SAFE_INTEGER,
+): Conditions | null {
+  const usable = (value: Json | undefined): value is number => whole(value) && value >= least
+  const out = { ...(usable(low) ? { min: low } : {}), ...(usable(high) ? { max: high } : {}) }
   return Object.keys(out).length === 0 ? null : out
 }
