@@ -27,7 +27,12 @@ export type Ids = {
 
 // ── Journal ──────────────────────────────────────────────────────────────────
 /** What a writer gives: the type and the remaining members as JSON object text (`{…}`). */
-export type JournalEntry = { readonly type: string; readonly json: string }
+export type JournalEntry = {
+  readonly type: string
+  readonly json: string
+  /** The same members as an object, where the writer has one: spares reading the text again. */
+  readonly members?: { readonly [member: string]: unknown }
+}
 /** What stands in the file: the envelope, and the members by name. */
 export type JournalLine = {
   readonly v: 1
@@ -84,6 +89,8 @@ export type EvidencePart = {
     | 'observation'
   readonly name?: string
   readonly value?: Plain
+  /** JCS(normalize(value)), where the writer has it already: spares writing it again. */
+  readonly text?: string
   readonly bytes?: Uint8Array
 }
 export type EvidenceRecord = {

@@ -151,11 +151,19 @@ function feeding(
 
 const lineOf = (
   origin: string,
-  { type, json }: JournalEntry,
+  { type, json, members }: JournalEntry,
   seq: number,
   at: string,
   prev: string,
-): JournalLine => ({ ...(JSON.parse(json) as object), v: 1, origin, seq, prev, at, type })
+): JournalLine => ({
+  ...(members ?? (JSON.parse(json) as object)),
+  v: 1,
+  origin,
+  seq,
+  prev,
+  at,
+  type,
+})
 
 /** A name of its own for every data folder: lines and capsules of two gates never mix. */
 const originOf = (salt: string): string => `gate-${hex(nodeCrypto.sha256(utf8(salt))).slice(0, 16)}`

@@ -182,20 +182,21 @@ export function capsuleEntry(
     sign: (message) => signer.sign('statement', message),
     ...(sub === undefined ? {} : { sub }),
   })
-  const settles =
-    settlement === null
-      ? ''
-      : `,"settles":${JSON.stringify(
-          settlement.kind === 'release'
-            ? { action_id: capsule.action_id, outcome: 'release', replayable: false }
-            : {
-                action_id: capsule.action_id,
-                outcome: 'commit',
-                replayable: settlement.replayable,
-              },
-        )}`
+  const around = {
+    statement,
+    protected: base64url(sealed.protectedBytes),
+    signature: base64url(sealed.signature),
+    ...(settlement === null ? {} : { settles: settlesOf(capsule.action_id, settlement) }),
+  }
   return {
     type: 'CAPSULE',
-    json: `{"statement":"${statement}","capsule":${sealed.payload},"protected":"${base64url(sealed.protectedBytes)}","signature":"${base64url(sealed.signature)}"${settles}}`,
+    // The capsule stands in the line as the very bytes that were signed.
+    json: `{"capsule":${sealed.payload},${JSON.stringify(around).slice(1)}`,
+    members: { ...around, capsule },
   }
 }
+
+const settlesOf = (action_id: string, settlement: Settlement) =>
+  settlement.kind === 'release'
+    ? { action_id, outcome: 'release', replayable: false }
+    : { action_id, outcome: 'commit', replayable: settlement.replayable }

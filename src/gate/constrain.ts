@@ -2,11 +2,12 @@ import type { ConstraintRecord } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
 import { claimOf } from '../core/manifest/claims.js'
 import { consequence, evaluate } from '../core/manifest/evaluate.js'
-import { evidenceDigest, evidenceOf } from '../core/manifest/evidence.js'
+import { evidenceOf } from '../core/manifest/evidence.js'
 import { type Facts, selectInputs } from '../core/manifest/inputs.js'
 import type { Constraint } from '../core/manifest/model.js'
 import { type Judgement, needsClaim, type Result } from '../core/manifest/predicates.js'
 import type { BudgetClaim, BudgetReading, EvidencePart } from '../ports.js'
+import { jsonPart } from './dispatch.js'
 import { Exit } from './exit.js'
 import type { Admitted, Constrained, Known, Parts } from './stage.js'
 
@@ -138,7 +139,7 @@ function judgeOne(
 function evidencePart(id: string, judged: Judgement, known: Admitted, parts: Parts): EvidencePart {
   const salt = hex(parts.ids.random(16))
   const value = evidenceOf(id, known.manifestDigest, judged, salt)
-  return { digest: evidenceDigest(value, parts.crypto), kind: 'constraint', name: id, value }
+  return jsonPart('constraint', id, value, parts)
 }
 
 /** The record knows pass, fail and n/a (seed §8.1): what could not be judged did not pass. */

@@ -1,8 +1,9 @@
 import { hex } from '../core/hex.js'
-import { jsonDigest } from '../core/json/build.js'
+import { textDigest } from '../core/json/build.js'
+import { plainText } from '../core/json/plain-text.js'
 import type { Plain } from '../core/json/value.js'
 import { rowOf } from '../core/verdict/observed.js'
-import type { Dispatch, Dispatched, EvidencePart, EvidenceRecord } from '../ports.js'
+import type { Dispatch, Dispatched, EvidencePart, EvidenceRecord, JournalEntry } from '../ports.js'
 import { type Ending, RecordUnavailable } from './exit.js'
 import { isHttp, type Known, type Parts, type Reserved } from './stage.js'
 
@@ -47,7 +48,7 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
       parts.evidence.put(
         evidenceRecord(reserved, [...reserved.evidence, ...frozen(reserved, parts)]),
       ),
-      parts.journal.append([{ type: 'ACTION_DISPATCHED', json: intent(reserved) }]),
+      parts.journal.append([entryOf('ACTION_DISPATCHED', intent(reserved))]),
     ])
   } catch (error) {
     await parts.state.settle(reserved.actionId, { kind: 'release' })
@@ -57,9 +58,9 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
 }
 
 /** All that `recover` needs to conclude this call if nobody else can. */
-function intent(reserved: Reserved): string {
+function intent(reserved: Reserved): { readonly [member: string]: unknown } {
   const { rule, agent, world } = reserved
-  return JSON.stringify({
+  return {
     action_id: reserved.actionId,
     decision_id: reserved.decisionId,
     operator: world.operator,
@@ -88,8 +89,14 @@ function intent(reserved: Reserved): string {
             amount: claim.amount,
           })),
         }),
-  })
+  }
 }
+
+const entryOf = (type: string, members: { readonly [member: string]: unknown }): JournalEntry => ({
+  type,
+  json: JSON.stringify(members),
+  members,
+})
 
 /** The request itself, where the tool's manifest wants it kept. */
 function frozen({ call, rule }: Reserved, { crypto }: Parts): EvidencePart[] {
@@ -123,5 +130,16 @@ export function saltedPart(
   parts: Pick<Parts, 'ids' | 'crypto'>,
 ): EvidencePart {
   const salted = { ...value, salt: hex(parts.ids.random(16)) }
-  return { digest: jsonDigest(salted, parts.crypto), kind, name, value: salted }
+  return jsonPart(kind, name, salted, parts)
+}
+
+/** A private JSON value as an evidence part: written once, for its digest and for the store. */
+export function jsonPart(
+  kind: EvidencePart['kind'],
+  name: string,
+  value: Plain,
+  { crypto }: Pick<Parts, 'crypto'>,
+): EvidencePart {
+  const text = plainText(value, 'normalized')
+  return { digest: textDigest(text, crypto), kind, name, value, text }
 }

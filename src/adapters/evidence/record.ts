@@ -25,8 +25,7 @@ type Content = {
 /** Deeper than the strict parser lets any agent's value be, plus what the gate wraps around it. */
 const MAX_DEPTH = 512
 
-export const sha256 = (data: Uint8Array | string): Buffer =>
-  hash('sha256', data, 'buffer')
+export const sha256 = (data: Uint8Array | string): Buffer => hash('sha256', data, 'buffer')
 const crypto = { sha256 }
 
 /** Throws for a part that is not what its digest says: evidence nobody could ever check against a capsule. */
@@ -53,6 +52,9 @@ function blobOf(part: EvidencePart): { form: 'json' | 'bytes'; bytes: Uint8Array
   }
   if (bytes !== undefined) {
     if (sha256(bytes).toString('hex') === digest) return { form: 'bytes', bytes }
+  } else if (part.text !== undefined) {
+    const text = Buffer.from(part.text)
+    if (sha256(text).toString('hex') === digest) return { form: 'json', bytes: text }
   } else if (value !== undefined) {
     const text = Buffer.from(plainText(value, 'as_is'))
     // Most values have nothing to normalize away; then one pass is enough.

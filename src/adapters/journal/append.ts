@@ -152,8 +152,8 @@ export function createAppender(
         if (poison !== null) throw poison
         const urgent = options?.urgent === true
         let chars = 0
-        for (const { type, json } of entries) {
-          const fault = entryFault(type, json)
+        for (const { type, json, members } of entries) {
+          const fault = entryFault(type, json, members)
           if (fault !== null) throw new JournalError('bad_entry', `${type}: ${fault}`)
           chars += json.length
         }

@@ -37,14 +37,14 @@ export function formatLine(
  * Null when the text may stand in a line, else why not. A member named like the envelope would be a
  * second value for it, and a raw line break would end the line early.
  */
-export function entryFault(type: string, json: string): string | null {
+export function entryFault(type: string, json: string, given?: object): string | null {
   if (!isLineType(type)) return `type ${JSON.stringify(type)} is not UPPER_SNAKE`
   if (!json.startsWith('{') || !json.endsWith('}')) return 'members are not compact object text'
   if (json.includes('\n') || json.includes('\r')) return 'members hold a raw line break'
   if (json.length > MAX_LINE_BYTES / 4) return 'members are too large for one line'
-  let members: object
+  let members = given
   try {
-    members = JSON.parse(json)
+    members ??= JSON.parse(json) as object
   } catch {
     return 'members are not JSON'
   }
