@@ -28,15 +28,25 @@ export function register(program: Command): void {
     )
     .requiredOption('--name <name>', 'whom it is given to; policies know agents by it')
     .option('--group <group...>', 'roles that policies or approvals ask for', [])
+    .option('--machine', 'for a program: what it decides is recorded as policy, never as a human')
     .option('--developer <name>', 'what capsules name as developer (agents)')
     .action(
-      (options: Options & { role: Role; name: string; group: string[]; developer?: string }) => {
-        const { dir, role, name, group, developer } = options
+      (
+        options: Options & {
+          role: Role
+          name: string
+          group: string[]
+          developer?: string
+          machine?: boolean
+        },
+      ) => {
+        const { dir, role, name, group, developer, machine } = options
         const { token, record } = createToken(dir, {
           role,
           name,
           groups: group,
           ...(developer === undefined ? {} : { developer }),
+          ...(machine === true ? { machine } : {}),
           now: new Date(),
         })
         print(token)
@@ -50,7 +60,14 @@ export function register(program: Command): void {
       const all = readTokens(dir)
       if (json === true) printJson({ tokens: all })
       else {
-        const rows = all.map((t) => [t.role, t.name, t.groups.join(','), t.created_at, t.sha256])
+        const rows = all.map((t) => [
+          t.role,
+          t.name,
+          t.groups.join(','),
+          t.machine ? 'machine' : '',
+          t.created_at,
+          t.sha256,
+        ])
         for (const line of table(rows)) print(line)
       }
     })

@@ -9,6 +9,7 @@ import {
   type LoadedConfig,
   problem,
   type SecretRef,
+  type SourceConfig,
   type UpstreamConfig,
 } from './model.js'
 import type { GateFile } from './schema.js'
@@ -80,6 +81,11 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
       } else if (read.ok) hash = read.value
     }
     return { token_sha256: hash, roles: agent.roles, developer: agent.developer ?? name }
+  }
+
+  function sourceOf(at: string, source: GateFile['approvals']['sources'][string]): SourceConfig {
+    const { secret_env: env, secret_file: file, asserts_people, people, roles } = source
+    return { secret: secretOf(at, { env, file }), asserts_people, people, roles }
   }
 
   const short =
@@ -166,6 +172,13 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     idempotency: given.idempotency,
     passthrough: given.passthrough,
     websocket: given.websocket,
+    approvals: {
+      sources: record(
+        Object.entries(given.approvals.sources).map(
+          ([name, source]) => [name, sourceOf(place('/approvals/sources', name), source)] as const,
+        ),
+      ),
+    },
     log: given.log,
     deny_detail: given.deny_detail,
   }

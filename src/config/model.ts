@@ -30,6 +30,13 @@ export type IssuerConfig = {
   readonly roles_claim: string
   readonly developer_claim: string | null
 }
+export type SourceConfig = {
+  readonly secret: SecretRef
+  readonly asserts_people: boolean
+  /** The system's own id of a person → the name of an approver's token here. */
+  readonly people: { readonly [id: string]: string }
+  readonly roles: readonly string[]
+}
 export type RouteConfig = { readonly path: string; readonly upstream: string }
 
 /** gate.yaml after short forms, environment and defaults; every path absolute. Frozen. */
@@ -66,6 +73,7 @@ export type GateConfig = {
   readonly idempotency: { readonly ttl_seconds: number }
   readonly passthrough: readonly RouteConfig[]
   readonly websocket: readonly RouteConfig[]
+  readonly approvals: { readonly sources: { readonly [name: string]: SourceConfig } }
   readonly log: GateFile['log']
   readonly deny_detail: GateFile['deny_detail']
 }

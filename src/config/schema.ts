@@ -104,6 +104,24 @@ const issuer = z
   })
   .refine(one('jwks_file', 'jwks_url'), 'expected either jwks_file or jwks_url')
 
+/** An approval system that delivers people's decisions, or its own. */
+const decisionSource = z
+  .strictObject({
+    secret_env: variable.optional(),
+    secret_file: file.optional(),
+    /** It vouches for the person it names; otherwise what it says is policy's word. */
+    asserts_people: z.boolean().default(false),
+    /** Its own id of a person → the name of an approver's token here. */
+    people: z.record(z.string().min(1).max(256), z.string().min(1).max(256)).prefault({}),
+    /** What it may decide by itself. */
+    roles: z.array(name).min(1).max(64).default(['approver']),
+  })
+  .refine(one('secret_env', 'secret_file'), 'expected either secret_env or secret_file')
+  .refine(
+    ({ asserts_people, people }) => asserts_people || Object.keys(people).length === 0,
+    'people goes with asserts_people: true',
+  )
+
 const listenerTls = z.strictObject({
   cert_file: file,
   key_file: file,
@@ -169,6 +187,9 @@ export const gateFile = z
     idempotency: z.strictObject({ ttl_seconds: seconds.default(86_400) }).prefault({}),
     passthrough: z.array(route).max(256).default([]),
     websocket: z.array(route).max(256).default([]),
+    approvals: z
+      .strictObject({ sources: z.record(name, decisionSource).prefault({}) })
+      .prefault({}),
     log: z
       .strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') })
       .prefault({}),

@@ -34,6 +34,8 @@ export type TokenRecord = {
   readonly developer?: string
   /** Cedar roles of an agent; approver roles of an approver. */
   readonly groups: readonly string[]
+  /** Held by a program: what it decides is policy's word, never a human's (promise 4). */
+  readonly machine?: true
   readonly created_at: string
 }
 
@@ -64,13 +66,17 @@ function checked(entry: unknown, where: string): TokenRecord {
   if (!ROLES.includes(record.role)) throw new Error(`${where}: unknown role ${String(record.role)}`)
   if (typeof record.name !== 'string' || record.name === '') throw new Error(`${where}: no name`)
   if (!Array.isArray(record.groups)) throw new Error(`${where}: groups is not a list`)
+  // Taken for a person's by mistake, a program's word would be a human's.
+  if (record.machine !== undefined && record.machine !== true) {
+    throw new Error(`${where}: machine is not true`)
+  }
   return record
 }
 
 /** Makes a token of 256 bits and stores its hash; the caller shows the token and forgets it. */
 export function createToken(
   dir: string,
-  request: Pick<TokenRecord, 'role' | 'name' | 'groups'> & { developer?: string; now: Date },
+  request: Pick<TokenRecord, 'role' | 'name' | 'groups' | 'machine' | 'developer'> & { now: Date },
 ): { token: string; record: TokenRecord } {
   const token = `cg_${request.role}_${randomBytes(32).toString('base64url')}`
   const { now, ...rest } = request

@@ -25,7 +25,12 @@ export type AppOptions = Admin & {
 const BODY_LIMIT = 64 * 1024
 
 /** The admin plane: every row of the table but those for anyone stands behind a token (DESIGN §7). */
-export function createApp(routes: readonly Route[], options: AppOptions): Express {
+export function createApp(
+  routes: readonly Route[],
+  options: AppOptions,
+  /** For people with a browser: they sign in there instead of sending a token each time. */
+  pages: RequestHandler,
+): Express {
   const app = express()
   app.set('query parser', 'simple')
   app.set('etag', false)
@@ -34,6 +39,7 @@ export function createApp(routes: readonly Route[], options: AppOptions): Expres
     next()
   })
   for (const row of routes) if (row.roles === 'anyone') mount(app, row, options)
+  app.use(pages)
   app.use(...gatekeeper(options))
   for (const row of routes) if (row.roles !== 'anyone') mount(app, row, options)
   app.use(() => {

@@ -16,9 +16,9 @@ export const adminTokens = (dir: string, failed: (error: unknown) => void): Admi
     dir,
     (folder) =>
       new Map(
-        readTokens(folder).map(({ sha256, role, name, groups }) => [
+        readTokens(folder).map(({ sha256, role, name, groups, machine }) => [
           sha256,
-          role === 'agent' ? null : { name, role, groups },
+          role === 'agent' ? null : { name, role, groups, machine: machine === true },
         ]),
       ),
     failed,

@@ -64,9 +64,10 @@ export const closeItems = route({
       },
     ],
   },
-  problems: ['not_open', 'record_unavailable'],
+  problems: ['not_open', 'people_only', 'record_unavailable'],
   async handle({ body, principal }, { gate }) {
     if (principal === null) throw new AdminProblem('unauthenticated')
+    if (principal.machine) throw new AdminProblem('people_only')
     const by = { person: { name: principal.name, assurance: 'L1' }, reason: body.reason } as const
     const items = gate.data.state.openItems
     const results = await Promise.all(

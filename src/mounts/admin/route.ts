@@ -2,6 +2,7 @@ import type { Request, Response } from 'express'
 import type { z } from 'zod'
 import type { AdminRole } from '../../adapters/identity/tokens.js'
 import type { RunningGate } from '../../config/wire.js'
+import type { Sources } from './approvals-sources.js'
 import type { Metrics } from './metrics.js'
 import type { AdminCode } from './problem.js'
 import type { Readiness } from './readiness.js'
@@ -11,6 +12,8 @@ export type Principal = {
   readonly name: string
   readonly role: AdminRole
   readonly groups: readonly string[]
+  /** A program: never a human in any record (promise 4). */
+  readonly machine: boolean
 }
 export const ADMIN_ROLES = [
   'viewer',
@@ -25,6 +28,8 @@ export type Admin = {
   readonly gate: RunningGate
   readonly metrics: Metrics
   readonly readiness: Readiness
+  /** Approval systems that may deliver decisions; none without a configuration. */
+  readonly sources?: Sources
 }
 
 type Shape = z.ZodObject | undefined

@@ -1,4 +1,7 @@
 import { actionStatus } from './actions.js'
+import { approvalById, approvalDecide, approvalList } from './approvals.js'
+import { grantCreate, grantDelete, grantList } from './approvals-grants.js'
+import { decisionDelivery } from './approvals-sources.js'
 import { capsuleById, capsuleList } from './capsules.js'
 import { events } from './events.js'
 import { evidenceByAction, evidenceErase } from './evidence.js'
@@ -21,6 +24,13 @@ export const ROUTES: readonly Route[] = [
   capsuleById,
   openItems,
   closeItems,
+  approvalList,
+  approvalById,
+  approvalDecide,
+  decisionDelivery,
+  grantList,
+  grantCreate,
+  grantDelete,
   events,
   keys,
   haltList,

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net'
 import type { GateConfig } from '../../config/model.js'
 import type { RunningGate } from '../../config/wire.js'
 import type { GateReport } from '../../gate/stage.js'
+import { createApprover } from '../approver/router.js'
 import { type AppOptions, createApp } from './app.js'
+import { createSources } from './approvals-sources.js'
 import { adminTokens } from './authenticate.js'
 import { METRICS_TYPE, type Metrics } from './metrics.js'
 import { createReadiness } from './readiness.js'
@@ -16,7 +18,7 @@ export type AdminServer = {
 }
 
 export const createAdmin = (options: AppOptions): AdminServer =>
-  serverOf(createApp(ROUTES, options) as RequestListener)
+  serverOf(createApp(ROUTES, options, createApprover(options)) as RequestListener)
 
 /** Prometheus text without a token, for a scraper on the same host; it says nothing but numbers and names of tools. */
 export const createMetricsListener = (metrics: Metrics): AdminServer =>
@@ -61,7 +63,7 @@ export type Attached = {
 /** The admin plane of a running gate, as gate.yaml has it; SIGUSR2 halts everything. */
 export async function attachAdmin(
   gate: RunningGate,
-  config: Pick<GateConfig, 'data_dir' | 'listeners' | 'upstreams'>,
+  config: Pick<GateConfig, 'approvals' | 'data_dir' | 'listeners' | 'upstreams'>,
   options: {
     readonly metrics: Metrics
     readonly report: (event: GateReport) => void
@@ -73,6 +75,9 @@ export async function attachAdmin(
   const upstreams = Object.fromEntries(
     Object.entries(config.upstreams).map(([name, { origin }]) => [name, origin]),
   )
+  const tokens = adminTokens(config.data_dir, (error) =>
+    report({ level: 'error', event: 'tokens_unreadable', detail: String(error) }),
+  )
   const server = createAdmin({
     gate,
     metrics,
@@ -82,9 +87,8 @@ export async function attachAdmin(
       upstreams,
       ...(dataPlane === undefined ? {} : { dataPlane }),
     }),
-    tokens: adminTokens(config.data_dir, (error) =>
-      report({ level: 'error', event: 'tokens_unreadable', detail: String(error) }),
-    ),
+    tokens,
+    sources: createSources(config.approvals.sources, tokens, process.env),
   })
   const { host, port } = config.listeners.admin
   const admin = await server.listen(port, host)

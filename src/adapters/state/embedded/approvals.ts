@@ -49,6 +49,12 @@ export function createApprovals(keepMs: number) {
       [...byParent.values()]
         .map((id) => (entries.get(id) as Entry).approval)
         .sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
+    /** Those still known after they ended, oldest first. */
+    over: (): Approval[] =>
+      [...entries.values()]
+        .map(({ approval }) => approval)
+        .filter(({ state }) => state.kind === 'closed')
+        .sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
     opened(line: JournalLine): void {
       put(openedBy(line), null)
     },

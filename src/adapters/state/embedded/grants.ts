@@ -44,6 +44,14 @@ export function createGrants(keepMs: number) {
       }
       return out
     },
+    /** Every standing one that may still be spent at that time, whosever it is. */
+    allStanding(at: number): StandingGrant[] {
+      const owners = new Map<string, { agent: string; tool: string }>()
+      for (const { line } of grants.values()) {
+        if (line.standing === true) owners.set(`${line.agent}\0${line.tool}`, line)
+      }
+      return [...owners.values()].flatMap(({ agent, tool }) => this.standing(agent, tool, at))
+    },
     find: (grant: string): GrantLine | null => grants.get(grant)?.line ?? null,
     hold: (grant: string) => count(grant, 'held', 1),
     unhold: (grant: string) => count(grant, 'held', -1),

@@ -1,12 +1,14 @@
 import { isHex64 } from '../../../core/hex.js'
 import type { Plain } from '../../../core/json/value.js'
 import type {
+  Approval,
   BudgetReading,
   Conflict,
   JournalLine,
   KeyState,
   Reservation,
   ReserveRequest,
+  StandingGrant,
   State,
 } from '../../../ports.js'
 import { type ApprovalDump, createApprovals } from './approvals.js'
@@ -46,6 +48,10 @@ export type EmbeddedState = State & {
   /** The widest halt that stops such a call, or null. */
   halted(call: { operator: string; agent: string; tool: string }): HaltScope | null
   grant(id: string): GrantLine | null
+  /** Approvals that ended and are still known, oldest first. */
+  endedApprovals(): readonly Approval[]
+  /** Standing grants of all agents that may be spent at that time. */
+  standingGrants(at: number): readonly StandingGrant[]
   config(): Configured | null
 }
 
@@ -311,6 +317,8 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     halts: halts.list,
     halted: halts.stopping,
     grant: grants.find,
+    endedApprovals: approvals.over,
+    standingGrants: (at) => grants.allStanding(Math.max(at, latest)),
     config: () => config,
   }
 }

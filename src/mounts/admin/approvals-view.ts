@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import { expiryInWords, rolesAt } from '../../core/approval/deadline.js'
+import type { ApprovalDocument } from '../../core/approval/document.js'
+import { haltFor } from '../../gate/halt.js'
+import type { Approval } from '../../ports.js'
+import type { Admin, Principal } from './route.js'
+import { actionId, digest, time, verdict } from './schemas.js'
+
+/** What anybody who may list approvals sees of one: categories, ids and digests (promise 8). */
+export const approvalSummary = z.strictObject({
+  approval_id: actionId,
+  state: z.enum(['pending', 'approved', 'closed']),
+  /** Of the capsule that ended it, and the action that capsule is of; null while it is open. */
+  verdict: verdict.nullable(),
+  closed_by: actionId.nullable(),
+  /** The capsule that stands now: the open item's, or the one that ended it. */
+  capsule_id: digest,
+  operator: z.string(),
+  agent: z.string(),
+  developer: z.string(),
+  tool: z.string(),
+  opened_at: time,
+  deadline: z.strictObject({ at: time, on_expiry: z.string(), words: z.string() }),
+  asked: z.array(z.string()),
+  min_assurance: z.enum(['L1', 'L2', 'L3']),
+  quorum: z.int(),
+  /** Approving votes so far; who voted is in the evidence. */
+  votes: z.int(),
+  on_approval: z.enum(['retry', 'dispatch']),
+  /** Halted: nothing is decided and nothing expires. */
+  frozen: z.boolean(),
+  document_digest: digest,
+  request_digest: digest,
+})
+export type ApprovalSummary = z.infer<typeof approvalSummary>
+
+export function summaryOf(approval: Approval, gate: Pick<Admin['gate'], 'halts'>): ApprovalSummary {
+  const { state, hitl, deadline } = approval
+  const closed = state.kind === 'closed' ? state : null
+  return {
+    approval_id: approval.approvalId,
+    state: state.kind,
+    verdict: closed?.verdict ?? null,
+    closed_by: closed?.actionId ?? null,
+    capsule_id: closed?.capsuleId ?? approval.parent,
+    operator: approval.operator,
+    agent: approval.agent,
+    developer: approval.developer,
+    tool: approval.tool,
+    opened_at: approval.openedAt,
+    deadline: {
+      at: deadline.at,
+      on_expiry: deadline.onExpiry,
+      words: expiryInWords(deadline.onExpiry),
+    },
+    asked: [...rolesAt(hitl, approval.rung)],
+    min_assurance: hitl.min_assurance,
+    quorum: hitl.quorum,
+    votes: approval.votes.filter(({ outcome }) => outcome === 'approve').length,
+    on_approval: hitl.on_approval,
+    frozen: haltFor(gate.halts(), approval) !== null,
+    document_digest: approval.documentDigest,
+    request_digest: approval.requestDigest,
+  }
+}
+
+/** A token's role and its groups: what `roles` of a manifest's hitl and of its ladder name. */
+export const rolesOf = ({ role, groups }: Principal): readonly string[] => [role, ...groups]
+
+/**
+ * Whether this principal may read the document, arguments included. An approver reads what they are or
+ * were asked to decide; for the rest of them it does not exist.
+ */
+export function mayRead(principal: Principal, { hitl, rung }: Approval): boolean {
+  if (principal.role !== 'approver') return true
+  const own = rolesOf(principal)
+  const rungs = Array.from({ length: rung + 1 }, (_, index) => rolesAt(hitl, index))
+  return rungs.some((asked) => asked.some((role) => own.includes(role)))
+}
+
+export type ShownDocument =
+  | { readonly state: 'present'; readonly document: ApprovalDocument }
+  | { readonly state: 'erased' | 'missing' | 'damaged' }
+
+/** The document as it was frozen; its digest is checked by the store that gives it out. */
+export async function documentOf(
+  { documentDigest }: Pick<Approval, 'documentDigest'>,
+  { gate }: Pick<Admin, 'gate'>,
+): Promise<ShownDocument> {
+  const found = await gate.data.evidence.byDigest(documentDigest)
+  if (found.state !== 'present') return { state: found.state }
+  if (found.value.value === undefined) return { state: 'damaged' }
+  return { state: 'present', document: found.value.value as unknown as ApprovalDocument }
+}

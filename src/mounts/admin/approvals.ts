@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import type { Decider } from '../../gate/resolve-model.js'
+import type { Approval } from '../../ports.js'
+import { DECISION_PROBLEMS, decide, decisionAnswer, decisionBody } from './approvals-decide.js'
+import { approvalSummary, documentOf, mayRead, rolesOf, summaryOf } from './approvals-view.js'
+import { AdminProblem } from './problem.js'
+import { type Admin, json, type Principal, route } from './route.js'
+import { actionId, name } from './schemas.js'
+
+const id = z.strictObject({ approval_id: actionId })
+
+export const approvalList = route({
+  method: 'get',
+  path: '/v1/approvals',
+  summary:
+    'Requests to humans, oldest first. `decided` are those that ended, for a day after their deadline; ' +
+    'the ledger has all of them. `mine` leaves out those that ask others than you.',
+  roles: ['viewer', 'auditor', 'approver', 'operator'],
+  query: z.strictObject({
+    state: z.enum(['pending', 'approved', 'open', 'decided']).optional(),
+    tool: name.optional(),
+    agent: name.optional(),
+    mine: z.string().optional(),
+  }),
+  answers: {
+    200: [
+      {
+        type: 'application/json',
+        schema: z.strictObject({ approvals: z.array(approvalSummary) }),
+      },
+    ],
+  },
+  async handle({ query, principal }, { gate }) {
+    const { state = 'open', tool, agent, mine } = query
+    const all = state === 'decided' ? gate.data.state.endedApprovals() : await open(gate)
+    const wanted = all.filter(
+      (approval) =>
+        (state === 'open' || state === 'decided' || approval.state.kind === state) &&
+        (tool === undefined || approval.tool === tool) &&
+        (agent === undefined || approval.agent === agent) &&
+        (mine === undefined || (principal !== null && mayRead(principal, approval))),
+    )
+    return json({ approvals: wanted.map((approval) => summaryOf(approval, gate)) })
+  },
+})
+
+const open = (gate: Admin['gate']): Promise<readonly Approval[]> => gate.data.state.approvals()
+
+export const approvalById = route({
+  method: 'get',
+  path: '/v1/approvals/{approval_id}',
+  summary:
+    'One request with the whole document a decision is bound to. An approver reads what they are asked; ' +
+    'anything else does not exist for them.',
+  roles: ['approver', 'auditor', 'operator'],
+  params: id,
+  answers: {
+    200: [
+      {
+        type: 'application/json',
+        schema: approvalSummary.extend({
+          document_state: z.enum(['present', 'erased', 'missing', 'damaged']),
+          document: z.looseObject({ document: z.literal('gate.approval/v1') }).nullable(),
+        }),
+      },
+    ],
+  },
+  problems: ['not_found'],
+  async handle({ params, principal }, admin) {
+    const approval = await readable(params.approval_id, principal, admin)
+    const shown = await documentOf(approval, admin)
+    return json({
+      ...summaryOf(approval, admin.gate),
+      document_state: shown.state,
+      document: shown.state === 'present' ? shown.document : null,
+    })
+  },
+})
+
+/** The approval, if it exists for this principal; an id is no oracle. */
+export async function readable(
+  approvalId: string,
+  principal: Principal | null,
+  { gate }: Pick<Admin, 'gate'>,
+): Promise<Approval> {
+  const approval = await gate.data.state.approval(approvalId)
+  if (approval === null || principal === null || !mayRead(principal, approval)) {
+    throw new AdminProblem('not_found', 'There is no such request.')
+  }
+  return approval
+}
+
+export const approvalDecide = route({
+  method: 'post',
+  path: '/v1/approvals/{approval_id}/decision',
+  summary:
+    'Decides as the holder of the token. A person counts as a human (L1); a token made with --machine ' +
+    'as policy. The same decision again gets the first answer, a different one 409.',
+  roles: ['approver'],
+  params: id,
+  body: decisionBody,
+  answers: { 200: [{ type: 'application/json', schema: decisionAnswer }] },
+  problems: DECISION_PROBLEMS,
+  async handle({ params, body, principal }, admin) {
+    if (principal === null) throw new AdminProblem('unauthenticated')
+    await readable(params.approval_id, principal, admin)
+    return json(await decide(params.approval_id, body, deciderOf(principal, 'token'), admin))
+  },
+})
+
+/** Who decides is who holds the credential; nothing a message says changes that. */
+export function deciderOf(principal: Principal, via: 'token' | 'session'): Decider {
+  const { name, machine } = principal
+  const roles = rolesOf(principal)
+  return machine
+    ? { kind: 'machine', name, roles }
+    : { kind: 'person', name, roles, assurance: 'L1', via }
+}

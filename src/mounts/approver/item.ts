@@ -1,0 +1,112 @@
+import { expiryInWords, rolesAt } from '../../core/approval/deadline.js'
+import type { ApprovalDocument } from '../../core/approval/document.js'
+import { quoted, shown, visible } from '../../core/approval/show.js'
+import type { Approval } from '../../ports.js'
+import type { ShownDocument } from '../admin/approvals-view.js'
+import { type Attempt, decideForms, GRAVE } from './forms.js'
+import { type Html, html } from './html.js'
+import { banner, doorPath, page } from './page.js'
+import type { Session } from './session.js'
+import { left, standing, time } from './words.js'
+
+export type ItemView = {
+  readonly session: Session
+  readonly approval: Approval
+  readonly shown: ShownDocument
+  /** Why this person cannot decide it here and now; null when they can. */
+  readonly hindrance: string | null
+  /** What was tried a moment ago and did not go through. */
+  readonly attempt: Attempt | null
+}
+
+/** One request, whole: what is read here is what a decision is bound to (promise 5). */
+export function itemPage(view: ItemView): string {
+  const { session, approval, shown: found, hindrance, attempt } = view
+  const title = `${visible(approval.tool)}, asked by ${quoted(approval.agent)}`
+  const document = found.state === 'present' ? found.document : null
+  return page(
+    `${title}: capsule-gate approvals`,
+    html`${banner(session)}<main><h1>${title}</h1>
+${attempt === null ? null : html`<p class="bad" role="alert">${visible(attempt.problem)}</p>`}
+<p role="status"><strong>${standing(approval)}</strong></p>
+${approval.state.kind === 'pending' ? clockFrame(session, approval) : null}
+${document === null ? gone(found) : told(document, approval)}
+${hindrance === null ? decideForms(session, approval, document, attempt) : html`<p class="note">${hindrance}</p>`}
+</main>`,
+  )
+}
+
+const clockFrame = (session: Session, { approvalId, parent }: Approval): Html =>
+  html`<iframe src="${doorPath(session)}/${approvalId}/clock?on=${parent}" title="Time left"></iframe>`
+
+const CLOCK_SECONDS = 10
+
+/** In a frame of its own, so that renewing it takes nobody's half-written reason away. */
+export function clockPage(seen: string | null, approval: Approval, now: number): string {
+  const { deadline, state, parent } = approval
+  const current = state.kind === 'pending' && (seen === null || seen === parent)
+  return page(
+    'Time left',
+    current
+      ? html`<p>${left(Date.parse(deadline.at) - now)} left, until ${time(deadline.at)}. Then ${expiryInWords(deadline.onExpiry)}.</p>`
+      : html`<p class="note">${standing(approval)}. Load the page again.</p>`,
+    { refresh: current ? CLOCK_SECONDS : null, kind: 'clock' },
+  )
+}
+
+const gone = ({ state }: ShownDocument): Html =>
+  html`<p class="note">The request as it was asked cannot be shown: its evidence is ${state}.</p>`
+
+function told(document: ApprovalDocument, approval: Approval): Html {
+  const grave = GRAVE.includes(document.irreversibility.class)
+  return html`<section><h2>Who asks for what</h2><dl>
+<dt>Agent</dt><dd>${quoted(document.agent)}</dd>
+<dt>Its developer</dt><dd>${quoted(document.developer)}</dd>
+<dt>For operator</dt><dd>${visible(document.operator)}</dd>
+<dt>Tool</dt><dd><code>${visible(document.tool)}</code></dd>
+<dt>Asked at</dt><dd>${time(document.requested_at)}</dd></dl>
+<p${grave ? { html: ' class="grave"' } : null}>The effect <strong>${document.irreversibility.words}</strong> <span class="dim">(${document.irreversibility.class})</span>.</p>
+</section>
+<section><h2>Exact arguments</h2>
+<p class="dim">Written by the agent, quoted: data, not advice. Hidden and reordering characters are spelt \\u{…}.</p>
+<dl>${Object.entries(document.arguments).map(([name, argument]) => argumentRow(name, argument))}</dl></section>
+<section><h2>Why you are asked</h2>
+<p>${document.routed_by.reason === null ? 'No reason is written down.' : visible(document.routed_by.reason)}</p>
+<p class="dim">By ${document.routed_by.kind} ${document.routed_by.ids.map(visible).join(', ')}. Asked: ${rolesAt(approval.hitl, approval.rung).map(visible).join(', ')}; ${document.quorum} must approve.</p></section>
+<section><h2>What will be sent</h2>${request(document)}
+<p class="dim">${document.on_approval === 'retry' ? 'After approval the agent sends the same call again; anything else is refused.' : 'After approval the gate itself sends exactly this.'}</p></section>
+<section><h2>What your decision is bound to</h2><dl>
+${digest('This document', approval.documentDigest)}
+${digest('Request', document.request_digest)}
+${digest('Policies', document.policy_digest)}
+${digest('Manifest', document.manifest_digest)}
+${digest('Request id', document.approval_id)}</dl>
+<p class="dim">The same from a terminal: <code class="digest">capsule-gate approvals show ${document.approval_id}</code></p></section>`
+}
+
+type Argument = { readonly type: string; readonly value: Parameters<typeof shown>[0] }
+
+const argumentRow = (name: string, argument: unknown): Html => {
+  const { type, value } = argument as Argument
+  return html`<dt>${visible(name)} <span class="dim">${type}</span></dt><dd class="quote">${exact(type === 'string' ? quoted(String(value)) : shown(value))}</dd>`
+}
+
+const RIGHT_TO_LEFT =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
+
+/** Letters that run right to left take numbers with them: then the order on the wire is shown as well. */
+const exact = (text: string): Html =>
+  RIGHT_TO_LEFT.test(text)
+    ? html`<bdi class="exact">${text}</bdi><span class="dim">in the order it is sent:</span><bdi class="exact wire">${text}</bdi>`
+    : html`<bdi class="exact">${text}</bdi>`
+
+function request({ request: sent }: ApprovalDocument): Html {
+  const { method, upstream, target, headers, octets, body } = sent
+  const line = method === null ? null : `${method} ${target ?? ''}`
+  return html`<dl>${line === null ? null : html`<dt>Request</dt><dd>${exact(visible(line))}</dd><dt>To</dt><dd>${visible(upstream ?? '')}</dd>`}
+${headers.map(([name, value]) => html`<dt>${visible(name)}</dt><dd>${exact(quoted(value))}</dd>`)}
+<dt>Body</dt><dd>${body === null ? `${octets.length} octets, no text a person could read; sha256 ${octets.digest}` : html`${octets.length} octets${exact(quoted(body))}`}</dd></dl>`
+}
+
+const digest = (name: string, value: string): Html =>
+  html`<dt>${name}</dt><dd><code class="digest">${value}</code></dd>`

@@ -1,0 +1,209 @@
+import express, {
+  type ErrorRequestHandler,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
+import { meets, rolesAt } from '../../core/approval/deadline.js'
+import { pseudonym } from '../../core/approval/voter.js'
+import { haltFor } from '../../gate/halt.js'
+import type { Approval } from '../../ports.js'
+import type { AppOptions } from '../admin/app.js'
+import { deciderOf, readable } from '../admin/approvals.js'
+import { decide, decisionBody } from '../admin/approvals-decide.js'
+import { documentOf, mayRead, rolesOf } from '../admin/approvals-view.js'
+import { DEFAULT_LIMITS, limiters } from '../admin/limits.js'
+import { AdminProblem, problemDocument } from '../admin/problem.js'
+import { actionId } from '../admin/schemas.js'
+import { type Attempt, GRAVE } from './forms.js'
+import { type Fields, fieldsOf, genuine, ownForm, sessionOf, signInForm } from './guard.js'
+import { inboxPage } from './inbox.js'
+import { clockPage, itemPage } from './item.js'
+import { doorPath, problemPage, signInPage } from './page.js'
+import { cookieFor, cookieIn, createSessions, SESSION_SECONDS, type Session } from './session.js'
+import { contentPolicy } from './style.js'
+
+const FORM_LIMIT = '16kb'
+
+/**
+ * The approver's pages, on the admin listener. Rendered here, without a script. A person signs in with
+ * their approver token; the browser then holds a short-lived cookie for one unguessable path.
+ */
+export function createApprover(options: AppOptions): RequestHandler {
+  const { gate, tokens, limits = DEFAULT_LIMITS } = options
+  const { clock, ids, crypto, tenantSalt } = gate.parts
+  const sessions = createSessions(tokens, clock, ids)
+  const { strangers, holders } = limiters(limits)
+  const form = signInForm(Buffer.from(ids.random(32)), clock)
+  const router = express.Router()
+  const body = [ownForm, express.urlencoded({ extended: false, limit: FORM_LIMIT })]
+
+  const signIn: RequestHandler = (request, response) => {
+    const item = actionId.safeParse(request.params.id)
+    if (request.params.id !== undefined && !item.success) throw new AdminProblem('not_found')
+    show(response, signInPage(form.make(), item.data ?? null, null))
+  }
+  router.get('/approvals', signIn)
+  router.get('/approvals/:id', signIn)
+
+  router.post('/login', body, (request: Request, response: Response, next: NextFunction) => {
+    const { token, csrf, item } = fieldsOf(request)
+    const wanted = actionId.safeParse(item)
+    const opened = form.isOurs(csrf) ? sessions.open(token, isSecure(request)) : null
+    if (opened !== null) {
+      const path = doorPath(opened.session)
+      setCookie(response, opened.session, opened.secret, SESSION_SECONDS)
+      response.redirect(303, wanted.success ? `${path}/${wanted.data}` : path)
+      return
+    }
+    // Only failures are counted by address: whoever shares it cannot keep an approver out.
+    strangers(request, response, ((error?: unknown) => {
+      if (error !== undefined) return next(error)
+      const said = form.isOurs(csrf)
+        ? 'This token does not open this page.'
+        : 'The form was too old. Try again.'
+      show(response.status(401), signInPage(form.make(), wanted.data ?? null, said))
+    }) as NextFunction)
+  })
+
+  const inside = express.Router({ mergeParams: true })
+  router.use('/approvals/in/:door', inside)
+  inside.use((request, response, next) => {
+    const door = String((request.params as { door?: string }).door)
+    const found = sessions.find(door, cookieIn(request.headers.cookie))
+    if (found === null) {
+      const item = actionId.safeParse(request.path.split('/')[1])
+      const said = 'You are signed out. Nothing was decided.'
+      show(response.status(401), signInPage(form.make(), item.data ?? null, said))
+      return
+    }
+    const { session, renewed } = found
+    if (renewed !== null) setCookie(response, session, renewed, SESSION_SECONDS)
+    response.locals.session = session
+    response.locals.token = session.token
+    holders(request, response, next)
+  })
+
+  inside.get('/', async (_, response) => {
+    const session = sessionOf(response)
+    const own = (all: readonly Approval[]): Approval[] =>
+      all.filter((approval) => mayRead(session.principal, approval))
+    const { state } = gate.data
+    const lists = { open: own(await state.approvals()), ended: own(state.endedApprovals()) }
+    show(response, inboxPage(session, { ...lists, now: clock.now() }))
+  })
+
+  inside.post('/logout', body, genuine, (_: Request, response: Response) => {
+    const session = sessionOf(response)
+    sessions.close(session.door)
+    setCookie(response, session, '', 0)
+    response.redirect(303, '/approvals')
+  })
+
+  const item = (request: Request, response: Response): Promise<Approval> => {
+    const id = actionId.safeParse(request.params.id)
+    if (!id.success) throw new AdminProblem('not_found')
+    return readable(id.data, sessionOf(response).principal, options)
+  }
+  async function showItem(response: Response, approval: Approval, attempt: Attempt | null) {
+    const session = sessionOf(response)
+    const shown = await documentOf(approval, options)
+    const hindrance = hindranceOf(session, approval)
+    show(response, itemPage({ session, approval, shown, hindrance, attempt }))
+  }
+
+  inside.get('/:id', async (request, response) => {
+    await showItem(response, await item(request, response), null)
+  })
+  inside.get('/:id/clock', async (request, response) => {
+    const approval = await item(request, response)
+    const { on } = request.query
+    show(response, clockPage(typeof on === 'string' ? on : null, approval, clock.now()), 'self')
+  })
+  inside.post('/:id/decision', body, genuine, async (request: Request, response: Response) => {
+    const approval = await item(request, response)
+    const session = sessionOf(response)
+    const fields = fieldsOf(request)
+    try {
+      await decideBy(session, approval, fields)
+    } catch (error) {
+      if (!(error instanceof AdminProblem)) throw error
+      const { message: problem } = error
+      response.status(problemDocument(error).status)
+      const { decision, reason } = fields
+      await showItem(response, await item(request, response), { problem, decision, reason })
+      return
+    }
+    response.redirect(303, `${doorPath(session)}/${approval.approvalId}`)
+  })
+
+  async function decideBy(session: Session, approval: Approval, fields: Fields): Promise<void> {
+    const { decision, digest, on, reason, ttl_seconds, confirm } = fields
+    const read = decisionBody.safeParse({
+      decision,
+      digest,
+      on,
+      ...(reason.trim() === '' ? {} : { reason }),
+      ...(decision === 'defer' ? { ttl_seconds: Number(ttl_seconds) } : {}),
+    })
+    if (!read.success) throw new AdminProblem('request_invalid', 'The form cannot be read.')
+    if (read.data.decision === 'approve' && confirm !== 'yes') {
+      const shown = await documentOf(approval, options)
+      if (shown.state !== 'present' || GRAVE.includes(shown.document.irreversibility.class)) {
+        throw new AdminProblem('request_invalid', 'Tick that you have read the arguments.')
+      }
+    }
+    await decide(approval.approvalId, read.data, deciderOf(session.principal, 'session'), options)
+  }
+
+  /** The gate itself decides who may; this says it before somebody has written a reason in vain. */
+  function hindranceOf({ principal }: Session, approval: Approval): string | null {
+    const { state, hitl, rung, votes } = approval
+    if (state.kind !== 'pending') return 'There is nothing more to decide here.'
+    if (haltFor(gate.halts(), approval) !== null) return problemText('frozen')
+    const asked = rolesAt(hitl, rung)
+    if (!rolesOf(principal).some((role) => asked.includes(role))) {
+      return `It was passed on: ${asked.join(', ')} are asked now.`
+    }
+    if (!meets('L1', hitl.min_assurance)) {
+      return `This page knows you by L1; ${hitl.min_assurance} or better is needed.`
+    }
+    const voter = pseudonym(principal.name, tenantSalt, crypto)
+    return votes.some((vote) => vote.voter === voter)
+      ? 'You have approved; others are asked as well.'
+      : null
+  }
+
+  router.use(answerPage)
+  return router
+}
+
+const problemText = (code: ConstructorParameters<typeof AdminProblem>[0]): string =>
+  new AdminProblem(code).message
+
+function show(response: Response, text: string, framedBy: 'none' | 'self' = 'none'): void {
+  response.set({
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': contentPolicy(framedBy),
+    'x-frame-options': framedBy === 'self' ? 'SAMEORIGIN' : 'DENY',
+    // The path is half of a credential: no other origin hears it. Our own forms keep their Origin.
+    'referrer-policy': 'same-origin',
+  })
+  response.end(text)
+}
+
+/** Over TLS in front of this listener the browser says https, and the cookie stays there. */
+const isSecure = (request: Request): boolean =>
+  request.get('origin')?.startsWith('https://') === true
+
+function setCookie(response: Response, session: Session, value: string, seconds: number): void {
+  response.append('set-cookie', cookieFor(doorPath(session), value, seconds, session.secure))
+}
+
+const answerPage: ErrorRequestHandler = (error: unknown, _, response, next) => {
+  if (!(error instanceof AdminProblem) || response.headersSent) return next(error)
+  const { status, title, detail } = problemDocument(error)
+  const back = response.locals.session === undefined ? '/approvals' : doorPath(sessionOf(response))
+  show(response.status(status), problemPage(title, detail, back))
+}

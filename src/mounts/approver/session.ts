@@ -1,0 +1,120 @@
+import { hashToken } from '../../adapters/identity/tokens.js'
+import type { Clock, Ids } from '../../ports.js'
+import type { AdminTokens } from '../admin/authenticate.js'
+import type { Principal } from '../admin/route.js'
+
+/**
+ * A browser's session. Browsers send cookies to every port of a host, so to an agent's server on the
+ * same machine too: the cookie is bound to a path nobody else can guess (`door`), and the door alone
+ * opens nothing (promise 4).
+ */
+export type Session = {
+  readonly door: string
+  readonly principal: Principal
+  readonly token: string
+  /** Goes into every form; the cookie alone changes nothing. */
+  readonly csrf: string
+  /** The browser came over TLS. */
+  readonly secure: boolean
+}
+export type Sessions = {
+  /** Null for anything but a person's approver token. The secret is the cookie's value. */
+  open(
+    token: string,
+    secure: boolean,
+  ): { readonly session: Session; readonly secret: string } | null
+  /** `renewed` is the cookie's next value, when it is time for one. */
+  find(
+    door: string,
+    secret: string | null,
+  ): { readonly session: Session; readonly renewed: string | null } | null
+  close(door: string): void
+}
+
+/** From sign-in, whatever happens meanwhile: pages that refresh themselves must not keep it open. */
+export const SESSION_SECONDS = 3600
+const RENEW_MS = 5 * 60_000
+/** What was asked with the old value may still be under way. */
+const GRACE_MS = 10_000
+const MOST_PER_TOKEN = 16
+
+type Held = {
+  readonly session: Session
+  readonly until: number
+  hash: string
+  renewedAt: number
+  previous: { readonly hash: string; readonly until: number } | null
+}
+
+export function createSessions(
+  tokens: AdminTokens,
+  clock: Pick<Clock, 'monotonic'>,
+  ids: Pick<Ids, 'random'>,
+): Sessions {
+  const held = new Map<string, Held>()
+  const random = (): string => Buffer.from(ids.random(32)).toString('base64url')
+
+  function makeRoom(token: string, now: number): void {
+    for (const [door, { until }] of held) if (until <= now) held.delete(door)
+    const own = [...held.values()].filter(({ session }) => session.token === token)
+    for (const { session } of own.slice(0, Math.max(0, own.length - MOST_PER_TOKEN + 1))) {
+      held.delete(session.door)
+    }
+  }
+
+  return {
+    open(bearer, secure) {
+      const token = hashToken(bearer)
+      const principal = tokens().get(token) ?? null
+      if (principal === null || principal.role !== 'approver' || principal.machine) return null
+      const now = clock.monotonic()
+      makeRoom(token, now)
+      const [door, value] = [random(), random()]
+      const session = { door, principal, token, csrf: random(), secure }
+      held.set(door, {
+        session,
+        until: now + SESSION_SECONDS * 1000,
+        hash: hashToken(value),
+        renewedAt: now,
+        previous: null,
+      })
+      return { session, secret: value }
+    },
+    find(door, value) {
+      const entry = held.get(door)
+      if (entry === undefined || value === null) return null
+      const now = clock.monotonic()
+      // A token revoked, or made another's, ends its sessions at the next look.
+      const holder = tokens().get(entry.session.token) ?? null
+      if (entry.until <= now || holder?.role !== 'approver' || holder.machine) {
+        held.delete(door)
+        return null
+      }
+      const session = { ...entry.session, principal: holder }
+      const hash = hashToken(value)
+      if (hash !== entry.hash) {
+        const { previous } = entry
+        const late = previous !== null && previous.hash === hash && now < previous.until
+        return late ? { session, renewed: null } : null
+      }
+      if (now - entry.renewedAt < RENEW_MS) return { session, renewed: null }
+      const renewed = random()
+      entry.previous = { hash, until: now + GRACE_MS }
+      entry.hash = hashToken(renewed)
+      entry.renewedAt = now
+      return { session, renewed }
+    },
+    close: (door) => {
+      held.delete(door)
+    },
+  }
+}
+
+export const COOKIE = 'gate_session'
+const VALUE = /(?:^|; )gate_session=([A-Za-z0-9_-]{43})(?:;|$)/
+
+export const cookieIn = (header: string | undefined): string | null =>
+  VALUE.exec(header ?? '')?.[1] ?? null
+
+export const cookieFor = (path: string, value: string, seconds: number, secure: boolean): string =>
+  `${COOKIE}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
