@@ -1,0 +1,285 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import express from 'express'
+import { createUpstream, type Upstream } from '../../src/adapters/upstream/upstream.js'
+import type { RunningGate } from '../../src/config/wire.js'
+import type { HttpCall } from '../../src/core/call.js'
+import { type AppHandler, gate, governedProxy } from '../../src/mounts/express/index.js'
+import { gatedFetch } from '../../src/mounts/function/fetch.js'
+import { GateRefusal } from '../../src/mounts/function/refusal.js'
+import { wrap } from '../../src/mounts/function/wrap.js'
+import { DEFAULT_LIMITS } from '../../src/mounts/proxy/options.js'
+import { createProxy } from '../../src/mounts/proxy/server.js'
+import { parseAnswer, rawClient } from '../mounts/proxy/harness.js'
+import { type RawUpstream, rawUpstream } from '../support/raw-upstream.js'
+import { TOKEN } from '../support/rig.js'
+import { fine } from '../support/verdict-scenarios.js'
+import type { Doing, Told, Way } from './verdict-table.js'
+
+/** The ways into the gate, each on real sockets where it has any. */
+type Signal = { readonly promise: Promise<void>; tell(): void }
+function signal(): Signal {
+  let tell: () => void = () => undefined
+  const promise = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  return { promise, tell }
+}
+
+/** An upstream whose address and manners depend on the row. */
+async function network(): Promise<{
+  readonly server: RawUpstream
+  readonly reached: Signal
+  behave(doing: Doing): Promise<void>
+  readonly origin: () => string
+}> {
+  const reached = signal()
+  let doing: Doing['tool'] = fine
+  const server = await rawUpstream((peer) => {
+    const request: typeof peer.request = async () => {
+      const read = await peer.request()
+      reached.tell()
+      return read
+    }
+    return (typeof doing === 'function' ? doing : fine)({ ...peer, request })
+  })
+  let origin = server.origin
+  return {
+    server,
+    reached,
+    origin: () => origin,
+    async behave({ tool }) {
+      doing = tool ?? fine
+      if (tool === 'no_tls') origin = server.origin.replace('http:', 'https:')
+      if (tool !== 'refused') return
+      const gone = await rawUpstream(fine)
+      await gone.close()
+      origin = gone.origin
+    },
+  }
+}
+
+export async function throughProxy(running: RunningGate): Promise<Way> {
+  const net = await network()
+  const opened: { close(): Promise<void> }[] = []
+  return {
+    behave: net.behave,
+    reached: () => net.reached.promise,
+    async ask(call) {
+      const origin = net.origin()
+      const upstream = createUpstream({ name: 'default', origin })
+      const proxy = createProxy({
+        gate: running,
+        upstreams: new Map([['default', { upstream, origin, deadlines: {} }]]),
+        defaultUpstream: 'default',
+        passThrough: [],
+        limits: { ...DEFAULT_LIMITS, maxLoopDelayMs: 60_000 },
+        report: () => undefined,
+      })
+      opened.push({ close: () => proxy.close(0) }, upstream)
+      return askHttp((await proxy.listen(0, '127.0.0.1')).port, call)
+    },
+    async close() {
+      for (const { close } of opened) await close()
+      await net.server.close()
+    },
+  }
+}
+
+export async function throughGovernedProxy(running: RunningGate): Promise<Way> {
+  const net = await network()
+  const opened: { close(): Promise<void> }[] = []
+  return {
+    behave: net.behave,
+    reached: () => net.reached.promise,
+    async ask(call) {
+      const proxy = governedProxy({ gate: running, target: net.origin() })
+      const { port, close } = await listen(express().use(proxy as never))
+      opened.push({ close }, proxy)
+      return askHttp(port, call)
+    },
+    async close() {
+      for (const { close } of opened) await close()
+      await net.server.close()
+    },
+  }
+}
+
+export async function throughMiddleware(running: RunningGate): Promise<Way> {
+  const reached = signal()
+  let doing: Doing = { code: 'executed', tool: undefined, cut: false }
+  const handler: AppHandler = (_req, res) => {
+    reached.tell()
+    answer(doing, res as unknown as express.Response)
+  }
+  const { port, close } = await listen(express().use(gate(running) as never, handler as never))
+  return {
+    async behave(next) {
+      doing = next
+    },
+    reached: () => reached.promise,
+    ask: (call) => askHttp(port, call),
+    close,
+  }
+}
+
+/** What a handler does where an upstream would do what the row's tool does. */
+function answer({ code, cut }: Doing, res: express.Response): void {
+  if (cut) {
+    res.destroy()
+    return
+  }
+  switch (code) {
+    case 'tool_refused':
+      res.status(409).json({ error: 'gone' })
+      return
+    case 'tool_failed':
+      res.status(500).json({ error: 'x' })
+      return
+    case 'outcome_unknown':
+      res.write('{"half":')
+      res.destroy()
+      return
+    case 'claimed':
+      Readable.from(['from elsewhere']).pipe(res)
+      return
+    case 'runtime_failed':
+      Readable.from(['from elsewhere']).pipe(res.status(500))
+      return
+    case 'deadline_after_dispatch':
+    case 'recovered':
+      return
+    default:
+      res.json({ state: 'done' })
+  }
+}
+
+const TOOLS: Readonly<Record<string, string>> = {
+  '/v1/refunds': 'create_refund',
+  '/v1/notes': 'annotate',
+  '/v1/counts': 'count_up',
+  '/v1/limited': 'limited',
+  '/v1/once': 'once',
+}
+const agentOf = ({ caller }: HttpCall): string =>
+  caller.bearer === TOKEN ? 'support-bot' : 'other-bot'
+const asOf = (call: HttpCall) => ({
+  agent: agentOf(call),
+  ...(call.idempotencyKey === null ? {} : { idempotencyKey: call.idempotencyKey }),
+  ...(call.approvalId === null ? {} : { approvalId: call.approvalId }),
+})
+
+export async function throughFunction(running: RunningGate): Promise<Way> {
+  const reached = signal()
+  let doing: Doing = { code: 'executed', tool: undefined, cut: false }
+  const own = new Error('the function’s own')
+  return {
+    async behave(next) {
+      doing = next
+    },
+    reached: () => reached.promise,
+    async ask(call, code) {
+      const run = wrap(running, TOOLS[call.target] ?? 'unheard_of', async () => {
+        reached.tell()
+        if (doing.code === 'recovered') await new Promise(() => undefined)
+        if (doing.cut || doing.code === 'runtime_failed') throw own
+        return 'done'
+      })
+      const text = Buffer.from(call.body.kind === 'read' ? call.body.bytes : []).toString('utf8')
+      const args: { [name: string]: unknown } = JSON.parse(text)
+      // JSON.stringify never writes a name twice; what it cannot write at all is as unreadable.
+      if (code === 'body_unreadable') args.self = args
+      try {
+        await run(args, asOf(call))
+        return { status: 200, problem: null }
+      } catch (error) {
+        if (error === own) return null
+        if (!(error instanceof GateRefusal)) throw error
+        return { status: error.problem.status, problem: error.problem }
+      }
+    },
+    close: async () => undefined,
+  }
+}
+
+export async function throughFetch(running: RunningGate): Promise<Way> {
+  const net = await network()
+  const opened: Upstream[] = []
+  return {
+    behave: net.behave,
+    reached: () => net.reached.promise,
+    async ask(call) {
+      const origin = net.origin()
+      const upstream = createUpstream({ name: 'default', origin })
+      opened.push(upstream)
+      const fetch = gatedFetch(running, {
+        upstreams: new Map([['default', { upstream, origin, deadlines: {} }]]),
+        holdBytes: DEFAULT_LIMITS.holdLimit,
+      })
+      const response = await fetch(`${origin}${call.target}`, {
+        method: call.method,
+        headers: call.headers.map(([name, value]): [string, string] => [name, value]),
+        body: call.body.kind === 'read' ? Buffer.from(call.body.bytes) : null,
+        ...asOf(call),
+      })
+      return told(response.status, response.headers.get('content-type'), await response.text())
+    },
+    async close() {
+      for (const upstream of opened) await upstream.close()
+      await net.server.close()
+    },
+  }
+}
+
+async function listen(
+  listener: RequestListener,
+): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** The call as bytes on a socket, its faults included. */
+async function askHttp(port: number, call: HttpCall): Promise<Told | null> {
+  const { body, caller } = call
+  const lines = [
+    `${call.method} ${call.target} HTTP/1.1`,
+    'host: gate',
+    'connection: close',
+    ...call.headers.map(([name, value]) => `${name}: ${value}`),
+    ...(caller.bearer === null ? [] : [`authorization: Bearer ${caller.bearer}`]),
+    ...(call.idempotencyKey === null ? [] : [`idempotency-key: ${call.idempotencyKey}`]),
+    ...(call.approvalId === null ? [] : [`gate-approval: ${call.approvalId}`]),
+    ...(body.kind === 'malformed' ? ['content-type: text/plain', 'content-length: 0'] : []),
+    ...(body.kind === 'too_large' ? ['content-length: 99999999'] : []),
+    ...(body.kind === 'aborted' ? ['content-length: 100'] : []),
+    ...(body.kind === 'read' ? [`content-length: ${body.bytes.length}`] : []),
+  ]
+  const client = await rawClient(port)
+  client.send(`${lines.join('\r\n')}\r\n\r\n`)
+  if (body.kind === 'read') client.send(body.bytes)
+  if (body.kind === 'aborted') {
+    client.socket.end('{"a"')
+    return null
+  }
+  const answered = parseAnswer(await client.closed())
+  if (answered.status === 0) return null
+  return told(
+    answered.status,
+    answered.headers.get('content-type') ?? null,
+    answered.body.toString('utf8'),
+  )
+}
+
+const told = (status: number, type: string | null, text: string): Told => ({
+  status,
+  problem: type === 'application/problem+json' ? JSON.parse(text) : null,
+})
