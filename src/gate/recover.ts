@@ -29,43 +29,46 @@ export type Orphan = {
  * errored + dispatched + recovered, never silence (promise 2). What was sent is not sent again.
  */
 export async function recover(orphans: readonly Orphan[], parts: Parts): Promise<number> {
-  for (const orphan of orphans) {
-    const capsule = buildCapsule(
-      {
-        identity: {
-          action_id: orphan.action_id,
-          action_type: 'decide',
-          operator: orphan.operator,
-          developer: orphan.developer,
-          timestamp: parts.journal.timestamp(),
-        },
-        verdict: {
-          kind: 'recovered',
-          by: await behind(orphan, parts),
-          effect: {
-            type: orphan.effect_type,
-            irreversibility_class: orphan.irreversibility_class,
-            request_digest: orphan.request_digest,
-            request_octets: orphan.request_octets,
-          },
-        },
-        constraints: orphan.constraints,
-        extensions: {
-          'dev.capsulegate.manifest_digest': orphan.manifest_digest,
-          'dev.capsulegate.policy_digest': orphan.policy_digest,
-          'dev.capsulegate.mode': orphan.mode,
-          'dev.capsulegate.decision_id': orphan.decision_id,
-        },
-        ...(orphan.supersedes === undefined ? {} : { chain: { supersedes: orphan.supersedes } }),
-      },
-      parts.crypto,
-    )
-    const settlement = { kind: 'commit', capsuleId: capsule.capsule_id, replayable: false } as const
-    await parts.journal.append([capsuleEntry(capsule, settlement, parts)], { urgent: true })
-    await parts.state.settle(orphan.action_id, settlement)
-    parts.report({ level: 'warn', event: 'recovered', actionId: orphan.action_id })
-  }
+  // Side by side: one sync serves them all.
+  await Promise.all(orphans.map((orphan) => concludeOrphan(orphan, parts)))
   return orphans.length
+}
+
+async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
+  const capsule = buildCapsule(
+    {
+      identity: {
+        action_id: orphan.action_id,
+        action_type: 'decide',
+        operator: orphan.operator,
+        developer: orphan.developer,
+        timestamp: parts.journal.timestamp(),
+      },
+      verdict: {
+        kind: 'recovered',
+        by: await behind(orphan, parts),
+        effect: {
+          type: orphan.effect_type,
+          irreversibility_class: orphan.irreversibility_class,
+          request_digest: orphan.request_digest,
+          request_octets: orphan.request_octets,
+        },
+      },
+      constraints: orphan.constraints,
+      extensions: {
+        'dev.capsulegate.manifest_digest': orphan.manifest_digest,
+        'dev.capsulegate.policy_digest': orphan.policy_digest,
+        'dev.capsulegate.mode': orphan.mode,
+        'dev.capsulegate.decision_id': orphan.decision_id,
+      },
+      ...(orphan.supersedes === undefined ? {} : { chain: { supersedes: orphan.supersedes } }),
+    },
+    parts.crypto,
+  )
+  const settlement = { kind: 'commit', capsuleId: capsule.capsule_id, replayable: false } as const
+  await parts.journal.append([capsuleEntry(capsule, settlement, parts)], { urgent: true })
+  await parts.state.settle(orphan.action_id, settlement)
+  parts.report({ level: 'warn', event: 'recovered', actionId: orphan.action_id })
 }
 
 /** On whose word it had been sent: a person's, if that can still be shown; else the grant it names. */

@@ -47,6 +47,7 @@ export function createRelease(res: ServerResponse, options: ReleaseOptions): Rel
   let pieces: Uint8Array[] = []
   let size = 0
   let lastOctet: Uint8Array | null = null
+  let draining: Promise<void> | null = null
 
   res.once('close', () => {
     if (!res.writableFinished && events) closed.abort()
@@ -77,7 +78,11 @@ export function createRelease(res: ServerResponse, options: ReleaseOptions): Rel
       now = chunk.subarray(0, -1)
     }
     if (gone() || now.length === 0 || res.write(now)) return undefined
-    return drained(res, options.stallMs)
+    // One read may bring many pieces: they all wait for the same drain.
+    draining ??= drained(res, options.stallMs).finally(() => {
+      draining = null
+    })
+    return draining
   }
 
   return {

@@ -1,0 +1,73 @@
+/**
+ * The reverse proxy in a process of its own, killed by a named seam while clients call through it.
+ * Run by crash-torture-http.test.ts, which plays the clients and the tool.
+ */
+import { createHash } from 'node:crypto'
+import { writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { nodeCrypto } from '../../dist/adapters/crypto-node.js'
+import { createUpstream } from '../../dist/adapters/upstream/upstream.js'
+import { openGate } from '../../dist/config/wire.js'
+import { readYaml } from '../../dist/config/yaml.js'
+import { expand, manifestDigest } from '../../dist/core/manifest/expand.js'
+import { DEFAULT_LIMITS } from '../../dist/mounts/proxy/options.js'
+import { createProxy } from '../../dist/mounts/proxy/server.js'
+
+const [dir, origin, seam, hits] = process.argv.slice(2)
+const MANIFEST = `id: com.acme.payments
+tools:
+  create_refund:
+    match: POST /v1/refunds
+    args: {order: string, currency: string, amount: decimal}
+    connection: pooled
+    constraints:
+      amount_cap: {amount: {lte: "500.00"}}
+`
+const { manifest } = expand(readYaml(MANIFEST).tree)
+let left = Number(hits)
+const hit = (name) => {
+  if (name === seam && --left <= 0) {
+    writeSync(1, `killed at ${name}\n`)
+    process.kill(process.pid, 'SIGKILL')
+  }
+}
+const seams = (...names) => Object.fromEntries(names.map((name) => [name, () => hit(name)]))
+const sha256 = (text) => createHash('sha256').update(text).digest('hex')
+
+const gate = await openGate({
+  dir: join(dir, 'data'),
+  headFile: join(dir, 'head'),
+  operator: 'acme',
+  mode: 'enforce',
+  manifests: [{ manifest, digest: manifestDigest(manifest, nodeCrypto) }],
+  policyFolder: join(dir, 'policies'),
+  identity: {
+    tokens: () => new Map([[sha256('t'), { agent: 'support-bot', roles: [], developer: 'bot@1' }]]),
+    issuers: [],
+    certificates: new Map(),
+    anonymous: false,
+  },
+  segmentBytes: 128 * 1024,
+  snapshotEvery: 150,
+  report: () => {},
+  seam: (name) => hit(name),
+  journalSeams: seams('before_write', 'after_write', 'before_sync', 'after_sync'),
+  evidenceSeams: seams('before_evidence_write', 'after_evidence_sync'),
+})
+const upstream = createUpstream({ name: 'default', origin })
+const proxy = createProxy({
+  gate,
+  upstreams: new Map([['default', { upstream, origin, deadlines: {} }]]),
+  defaultUpstream: 'default',
+  passThrough: [],
+  limits: { ...DEFAULT_LIMITS, maxLoopDelayMs: 60_000 },
+  report: () => {},
+})
+const { port } = await proxy.listen(0, '127.0.0.1')
+process.send({ port })
+process.on('message', async () => {
+  await proxy.close(5_000)
+  await upstream.close()
+  await gate.close()
+  process.exit(0)
+})
