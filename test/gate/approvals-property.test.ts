@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
+import { createEmbeddedState } from '../../src/adapters/state/embedded/state.js'
 import type { Outcome } from '../../src/gate/resolve-model.js'
 import { verifyLedger } from '../../src/verify.js'
 import {
@@ -158,6 +159,11 @@ async function check(at: Rig, sent: ReadonlyMap<string, number>): Promise<void> 
   // What waits for a human is exactly what the gate still knows as not closed.
   const live = await gate.parts.state.approvals()
   expect(live.map(({ parent }) => parent).sort()).toEqual([...open].sort())
+
+  // And a restart from the first line would know exactly what this gate knows.
+  const again = createEmbeddedState({ keyTtlSeconds: 24 * 60 * 60 })
+  for (const line of lines) again.apply(line)
+  expect(JSON.stringify(again.dump())).toBe(JSON.stringify(gate.data.state.dump()))
 
   for (const count of sent.values()) expect(count).toBe(1)
   const capsules = (await at.capsules()).map(({ capsule }) => capsule)

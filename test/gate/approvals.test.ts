@@ -1,10 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
+import { pseudonym } from '../../src/core/approval/voter.js'
 import { type Code, TABLE } from '../../src/core/verdict/table.js'
 import { verifyStatement } from '../../src/core/verify/statement.js'
 import type { Answer } from '../../src/gate/answer.js'
+import { saltedPart } from '../../src/gate/dispatch.js'
 import { statementOf } from '../../src/gate/prove.js'
 import type { Outcome } from '../../src/gate/resolve-model.js'
+import { grantEntry } from '../../src/gate/resolve-record.js'
+import { signed } from '../../src/gate/signed-event.js'
 import type { JournalLine } from '../../src/ports.js'
 import { verifyLedger } from '../../src/verify.js'
 import {
@@ -479,44 +483,82 @@ describe('time', () => {
 })
 
 describe('what a vote must be to count', () => {
-  const forge = (over: object): string =>
-    JSON.stringify({ kid: '0'.repeat(64), sig: 'AAAA', by: 'person', outcome: 'approve', ...over })
-
-  it('does not run on a vote and a grant that nobody signed', async () => {
-    await start()
-    const { actionId, capsuleId } = await ask()
-    const { documentDigest, requestDigest, policyDigest, manifestDigest, deadline } =
-      await approvalOf(at.gate, actionId)
-    await at.gate.data.journal.append([
+  /** Evidence and members of a vote by somebody who never voted; `of` is the approval it speaks of. */
+  async function madeUp(id: string, of = id) {
+    const { parts } = at.gate
+    const { documentDigest, parent } = await approvalOf(at.gate, id)
+    const said = await approvalOf(at.gate, of)
+    const part = saltedPart(
+      'vote',
+      'approve',
       {
-        type: 'APPROVAL_VOTED',
-        json: forge({
-          approval_id: actionId,
-          on: capsuleId,
-          voter: 'f'.repeat(64),
-          document_digest: documentDigest,
-          evidence_digest: 'f'.repeat(64),
-        }),
+        vote: 'gate.vote/v1',
+        approval_id: of,
+        on: said.parent,
+        document_digest: said.documentDigest,
+        name: 'mallory',
+        by: 'person',
+        roles: ['approver'],
+        assurance: 'L3',
+        via: 'session',
+        outcome: 'approve',
       },
-      {
-        type: 'GRANT_ISSUED',
-        json: forge({
-          grant: actionId,
-          approval_id: actionId,
-          agent: 'support-bot',
-          request_digest: requestDigest,
-          policy_digest: policyDigest,
-          manifest_digest: manifestDigest,
-          expires_at: deadline.at,
-          uses: 1,
-        }),
-      },
-    ])
+      parts,
+    )
+    const when = parts.journal.timestamp()
+    const record = { actionId: id, operator: 'acme', subject: null, at: when, parts: [part] }
+    await parts.evidence.put(record)
+    return {
+      approval_id: id,
+      on: parent,
+      voter: pseudonym('mallory', parts.tenantSalt, parts.crypto),
+      by: 'person',
+      outcome: 'approve',
+      document_digest: documentDigest,
+      evidence_digest: part.digest,
+    }
+  }
+  async function expectAskedAgain(actionId: string): Promise<void> {
+    expect((await approvalOf(at.gate, actionId)).state.kind).toBe('approved')
     const how = tool()
     const answer = await run(LARGE, how)
     expect(answer).toMatchObject({ code: 'approval_pending' })
     expect(answer).not.toMatchObject({ actionId })
     expect(how.sent).toEqual([])
+  }
+
+  it('does not run on a vote that the gate never signed, however right its evidence', async () => {
+    await start()
+    const { actionId } = await ask()
+    const grant = grantEntry(await approvalOf(at.gate, actionId), at.gate.parts)
+    const kid = Buffer.from(at.gate.parts.signer.kid('event')).toString('hex')
+    const sig = Buffer.alloc(64, 1).toString('base64url')
+    const json = JSON.stringify({ ...(await madeUp(actionId)), kid, sig })
+    await at.gate.data.journal.append([{ type: 'APPROVAL_VOTED', json }, grant])
+    await expectAskedAgain(actionId)
+  })
+
+  it('does not run on a signed vote whose evidence speaks of another request', async () => {
+    await start()
+    const { actionId } = await ask()
+    const other = await ask(refund('151'))
+    const grant = grantEntry(await approvalOf(at.gate, actionId), at.gate.parts)
+    const vote = signed('APPROVAL_VOTED', await madeUp(actionId, other.actionId), at.gate.parts)
+    await at.gate.data.journal.append([vote, grant])
+    await expectAskedAgain(actionId)
+  })
+
+  it('counts anew after a deferral: what was said before it does not count', async () => {
+    await start(withHitl('{quorum: 2}'))
+    const { actionId } = await ask()
+    await say(actionId, APPROVE, person('alice'))
+    await say(actionId, LATER, person('bob'))
+    expect(await say(actionId, APPROVE, person('bob'))).toMatchObject({
+      state: 'pending',
+      votes: 1,
+    })
+    expect(await say(actionId, APPROVE, person('alice'))).toMatchObject({ state: 'approved' })
+    expect(await run()).toMatchObject({ code: 'executed' })
   })
 
   it('does not run on a vote whose evidence was erased: it is asked again', async () => {
