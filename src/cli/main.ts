@@ -38,9 +38,9 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has printed its own message; asking for help is no mistake.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    // One problem a line; within a line nothing moves the cursor.
-    const message = error instanceof Error ? error.message : String(error)
-    for (const line of message.split('\n')) process.stderr.write(`capsule-gate: ${plain(line)}\n`)
+    process.stderr.write(
+      `capsule-gate: ${plain(error instanceof Error ? error.message : String(error))}\n`,
+    )
     return error instanceof UsageError ? EXIT.usage : EXIT.failed
   }
 }
