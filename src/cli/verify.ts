@@ -4,7 +4,7 @@ import { type PublicKeyRecord, parseKeyring } from '../core/statement/keys.js'
 import type { Profile } from '../verify.js'
 import { EXIT, painter, plain, print, printJson, progress, UsageError } from './output.js'
 import { type FileReport, type Problem, verifyInput } from './verify-file.js'
-import { openSource, readInput } from './verify-input.js'
+import { openSource, readInput, type Source } from './verify-input.js'
 import { renderProblem, renderReport } from './verify-report.js'
 
 type Options = { keys?: string; profile: Profile; json?: boolean }
@@ -36,7 +36,9 @@ export function register(program: Command): void {
     .action(async (files: string[], options: Options) => {
       const keys = options.keys === undefined ? null : loadKeys(options.keys)
       const codes: number[] = []
-      for (const file of files) codes.push(await verifyOne(file, keys, options))
+      for (const file of files) {
+        codes.push(await verifySource(file, () => openSource(file), keys, options))
+      }
       process.exitCode = worst(codes)
     })
 }
@@ -47,14 +49,16 @@ const worst = (codes: readonly number[]): number =>
 
 const EXIT_OF = { valid: EXIT.ok, invalid: EXIT.failed, incomplete: EXIT.incomplete } as const
 
-async function verifyOne(
+/** Verifies, prints and answers with the exit code; what cannot be read is told, not thrown. */
+export async function verifySource(
   file: string,
+  open: () => Source,
   keys: readonly PublicKeyRecord[] | null,
-  { profile, json }: Options,
+  { profile, json }: Pick<Options, 'profile' | 'json'>,
 ): Promise<number> {
   const problems = json ? jsonProblems(file) : shownProblems()
   try {
-    const source = openSource(file)
+    const source = open()
     const bar = progress(source.name, source.size)
     const settings = { profile, keys, onProblem: problems.add }
     const report = await verifyInput(await readInput(source), settings, bar)
@@ -103,7 +107,7 @@ function show(name: string, report: FileReport, profile: Profile, problems: stri
   for (const line of renderReport(report, profile, paint)) print(line)
 }
 
-function loadKeys(path: string): readonly PublicKeyRecord[] {
+export function loadKeys(path: string): readonly PublicKeyRecord[] {
   let text: Uint8Array
   try {
     text = readFileSync(path)

@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { nodeCrypto } from '../adapters/crypto-node.js'
+import { EvidenceError } from '../adapters/evidence/error.js'
+import { JournalError } from '../adapters/journal/error.js'
+import { systemClock } from '../config/clock.js'
+import { type Data, openData } from '../config/data.js'
+import { type ErasureScope, eraseEvidence } from '../gate/erase.js'
+import { shown } from '../mounts/admin/evidence.js'
+import { type AdminTarget, adminOptions, callAdmin, namesGate } from './admin-client.js'
+import { EXIT, plain, print, printJson, UsageError } from './output.js'
+
+type Folder = { data: string; head?: string; masterKey?: string }
+type Options = AdminTarget & Folder & { json?: boolean }
+type Shown = { action_id: string; parts: readonly ReturnType<typeof shown>[] }
+
+const HELP = `
+With --url, --token-file or their variables the running gate is asked (roles: auditor or operator to
+show, operator to erase); otherwise the data folder is opened, which a running gate does not allow.`
+
+export function register(program: Command): void {
+  const evidence = program.command('evidence').description('the private side of the record')
+  const common = (command: Command): Command =>
+    adminOptions(command)
+      .option('--data <directory>', "the gate's data folder", 'data')
+      .option('--head <file>', 'second head of the journal (default: DATA.head)')
+      .option('--master-key <file>', 'evidence key (default: in the data folder)')
+      .option('--json', 'print JSON')
+      .addHelpText('after', HELP)
+
+  common(evidence.command('show').description('decrypt the private record of an action'))
+    .argument('<action_id>')
+    .action(async (id: string, options: Options) => {
+      const path = `/v1/evidence/${encodeURIComponent(id)}`
+      const found = namesGate(options)
+        ? await callAdmin<Shown>(options, 'GET', path)
+        : await withData(options, (data) => fromFolder(data, id))
+      if (options.json === true) printJson(found)
+      else show(found)
+    })
+
+  common(evidence.command('erase').description('destroy the key of private records, for good'))
+    .option('--subject <name>', 'everything sealed for this subject')
+    .option('--operator <name>', 'with --day: what was sealed for an operator on a day')
+    .option('--day <date>', 'YYYY-MM-DD, UTC')
+    .option('--yes', 'do not ask')
+    .action(async (options: Options & Scope & { yes?: boolean }) => {
+      const scope = scopeOf(options)
+      if (options.yes !== true && !(await confirmed(scope))) {
+        process.stderr.write('nothing was erased\n')
+        process.exitCode = EXIT.failed
+        return
+      }
+      const done = namesGate(options)
+        ? await callAdmin<{ records: number }>(options, 'POST', '/v1/evidence/erase', scope)
+        : await withData(options, (data) =>
+            eraseEvidence(scope, `cli:${userInfo().username}`, data),
+          )
+      if (options.json === true) printJson(done)
+      else print(`${done.records} records went dark; their digests stay and verify`)
+    })
+}
+
+type Scope = { subject?: string; operator?: string; day?: string }
+
+function scopeOf({ subject, operator, day }: Scope): ErasureScope {
+  if (subject !== undefined && operator === undefined && day === undefined) return { subject }
+  if (subject !== undefined || operator === undefined || day === undefined) {
+    throw new UsageError('say --subject NAME, or --operator NAME with --day YYYY-MM-DD')
+  }
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(Date.parse(day))) {
+    throw new UsageError(`${day} is not a day: YYYY-MM-DD`)
+  }
+  return { operator, day }
+}
+
+async function confirmed(scope: ErasureScope): Promise<boolean> {
+  if (process.stdin.isTTY !== true) {
+    throw new UsageError('erasing cannot be undone: add --yes where nobody can be asked')
+  }
+  const what = 'subject' in scope ? `subject ${scope.subject}` : `${scope.operator}, ${scope.day}`
+  const ask = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await ask.question(`Erase the evidence of ${plain(what)} for good? (type yes) `)
+  ask.close()
+  return answer.trim() === 'yes'
+}
+
+async function fromFolder({ evidence }: Data, action_id: string): Promise<Shown> {
+  const found = await evidence.byAction(action_id)
+  switch (found.state) {
+    case 'present':
+      return { action_id, parts: found.value.map(shown) }
+    case 'missing':
+      throw new Error('there is no evidence of this action')
+    case 'erased':
+      throw new Error('the evidence was erased')
+    case 'damaged':
+      throw new Error(`the evidence is damaged: ${found.detail}`)
+  }
+}
+
+async function withData<T>(
+  folder: Folder,
+  run: (data: Data & { crypto: typeof nodeCrypto }) => Promise<T>,
+): Promise<T> {
+  if (!existsSync(join(folder.data, 'keys'))) {
+    throw new UsageError(`${folder.data} is not a gate's data folder (--data)`)
+  }
+  try {
+    const data = await openData({
+      dir: folder.data,
+      headFile: folder.head ?? `${folder.data.replace(/\/+$/, '')}.head`,
+      segmentBytes: 64 * 1024 * 1024,
+      snapshotEvery: Number.POSITIVE_INFINITY,
+      idempotencyTtlSeconds: 86_400,
+      clock: systemClock,
+      report: ({ kind }) => process.stderr.write(`journal: ${kind}\n`),
+      ...(folder.masterKey === undefined ? {} : { masterKeyFile: folder.masterKey }),
+    })
+    try {
+      return await run({ ...data, crypto: nodeCrypto })
+    } finally {
+      await data.close()
+    }
+  } catch (error) {
+    const held = error instanceof JournalError || error instanceof EvidenceError
+    if (!held || error.code !== 'locked') throw error
+    throw new Error(`a gate is running on ${folder.data}: ask it with --url and --token-file`)
+  }
+}
+
+function show({ action_id, parts }: Shown): void {
+  print(plain(action_id))
+  for (const { kind, name, digest, value, bytes } of parts) {
+    print(`${plain(kind)}${name === null ? '' : ` ${plain(name)}`}  ${digest}`)
+    const text = bytes === undefined ? JSON.stringify(value, null, 2) : `base64 ${bytes}`
+    for (const line of text.split('\n')) print(`  ${plain(line)}`)
+  }
+}

@@ -1,0 +1,79 @@
+import { createReadStream, existsSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type ReadLine, readJournal } from '../adapters/journal/read.js'
+import { listSegments, segmentPath } from '../adapters/journal/segments.js'
+import { type Progress, progress, UsageError } from './output.js'
+import type { Source } from './verify-input.js'
+
+/** The journal of a data folder as files: read beside the writer, without its lock. */
+export type LedgerFiles = {
+  readonly dir: string
+  readonly numbers: readonly number[]
+  readonly archived: number
+  readonly bytes: number
+}
+
+export async function ledgerFiles(data: string): Promise<LedgerFiles> {
+  const dir = join(data, 'journal')
+  if (!existsSync(dir)) throw new UsageError(`there is no journal in ${data} (--data)`)
+  const { present, archived } = await listSegments(dir)
+  const bytes = present.reduce((sum, number) => sum + statSync(segmentPath(dir, number)).size, 0)
+  return { dir, numbers: present, archived: archived.length, bytes }
+}
+
+/** Every line, with a bar for a person who waits. */
+export async function* readAll(
+  files: LedgerFiles,
+  follow?: { readonly signal: AbortSignal },
+): AsyncGenerator<ReadLine> {
+  const bar: Progress = progress('reading', follow === undefined ? files.bytes : null)
+  let done = 0
+  try {
+    for await (const read of readJournal(files.dir, follow === undefined ? {} : { follow })) {
+      done += read.raw.length + 1
+      bar.update(done)
+      yield read
+    }
+  } finally {
+    bar.clear()
+  }
+}
+
+/** The same bytes as one stream: segments continue each other's chain. */
+export function ledgerSource(files: LedgerFiles): Source {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (const number of files.numbers) {
+      for await (const chunk of createReadStream(segmentPath(files.dir, number))) {
+        yield chunk as Uint8Array
+      }
+    }
+  }
+  return { name: files.dir, size: files.bytes, chunks: chunks() }
+}
+
+const LF = 10
+const SEQ = /^\{"v":1,"origin":"[^"\\]+","seq":(\d+),/
+
+/** Number of the last whole line; 0 without one. Found from the end: the rest need not be read. */
+export async function lastSeq({ dir, numbers }: LedgerFiles): Promise<number> {
+  for (const number of numbers.toReversed()) {
+    const handle = await open(segmentPath(dir, number), 'r')
+    try {
+      const { size } = await handle.stat()
+      for (let room = Math.min(size, 64 * 1024); room > 0; room = Math.min(size, room * 4)) {
+        const buffer = Buffer.alloc(room)
+        await handle.read(buffer, 0, room, size - room)
+        const end = buffer.lastIndexOf(LF)
+        const start = end < 1 ? -1 : buffer.lastIndexOf(LF, end - 1)
+        if (start < 0 && room < size) continue
+        const seq = end < 0 ? undefined : SEQ.exec(buffer.toString('latin1', start + 1, end))?.[1]
+        if (seq !== undefined) return Number(seq)
+        break
+      }
+    } finally {
+      await handle.close()
+    }
+  }
+  return 0
+}

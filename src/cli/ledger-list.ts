@@ -1,0 +1,149 @@
+import { writeFileSync } from 'node:fs'
+import type { Capsule } from '../core/capsule/model.js'
+import { VERDICT_CLASSES } from '../core/capsule/registries.js'
+import { statementOf } from '../gate/prove.js'
+import { type Entry, ledgerReader } from '../mounts/admin/browse.js'
+import { publicLine } from '../mounts/admin/public-line.js'
+import type { JournalLine } from '../ports.js'
+import { lastSeq, ledgerFiles, readAll } from './ledger-files.js'
+import { type Paint, painter, plain, print, printJson, UsageError } from './output.js'
+
+export type ListOptions = {
+  data: string
+  verdict?: string
+  tool?: string
+  agent?: string
+  since?: string
+  json?: boolean
+}
+
+/** Oldest first, as they are found: a long ledger prints from the start. */
+export async function list(options: ListOptions): Promise<void> {
+  const read = ledgerReader(filterOf(options))
+  const show = printer(options)
+  for await (const { line } of readAll(await ledgerFiles(options.data))) {
+    const entry = read(line)
+    if (entry !== null) show(entry)
+  }
+}
+
+/** The last few, then, if asked, whatever comes. */
+export async function tail(
+  options: ListOptions & { lines: string; follow?: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = Number(options.lines)
+  if (!Number.isSafeInteger(wanted) || wanted < 0) throw new UsageError('--lines: a whole number')
+  const files = await ledgerFiles(options.data)
+  const last = await lastSeq(files)
+  const read = ledgerReader(filterOf(options))
+  const show = printer(options)
+  const held: Entry[] = []
+  const flush = (): void => {
+    for (const entry of held.splice(0)) show(entry)
+  }
+  let live = last === 0
+  for await (const { line } of readAll(files, options.follow === true ? { signal } : undefined)) {
+    const entry = read(line)
+    if (entry !== null) {
+      if (live) show(entry)
+      else if (held.push(entry) > wanted) held.shift()
+    }
+    if (!live && line.seq >= last) {
+      live = true
+      flush()
+      if (options.follow !== true) return
+    }
+  }
+  flush()
+}
+
+/** One action or capsule, and what supersedes it, is decided with it or came of it. */
+export async function showOne(
+  id: string,
+  options: { data: string; json?: boolean; cose?: string },
+): Promise<void> {
+  const related = new Set([id])
+  const found: JournalLine[] = []
+  for await (const { line } of readAll(await ledgerFiles(options.data))) {
+    if (!names(line).some((name) => related.has(name))) continue
+    found.push(line)
+    for (const name of own(line)) related.add(name)
+  }
+  if (found.length === 0) throw new UsageError(`no action or capsule ${plain(id)} in the ledger`)
+  if (options.cose !== undefined) {
+    const line = found.find((candidate) => own(candidate).includes(id) && isCapsule(candidate))
+    if (line === undefined) throw new UsageError(`${plain(id)} has no capsule yet`)
+    writeFileSync(options.cose, statementOf(line))
+    return
+  }
+  if (options.json === true) printJson({ lines: found.map(publicLine) })
+  else for (const line of found) print(plainLines(JSON.stringify(publicLine(line), null, 2)))
+}
+
+const plainLines = (text: string): string => text.split('\n').map(plain).join('\n')
+const isCapsule = ({ type }: JournalLine): boolean => type === 'CAPSULE'
+
+/** Ids a line is itself. */
+function own(line: JournalLine): string[] {
+  const capsule = isCapsule(line) ? (line.capsule as Capsule) : null
+  return capsule === null
+    ? [line.action_id].filter((id) => typeof id === 'string')
+    : [capsule.action_id, capsule.capsule_id]
+}
+
+/** Ids a line is itself or points to. */
+function names(line: JournalLine): string[] {
+  if (!isCapsule(line)) return own(line)
+  const capsule = line.capsule as Capsule
+  return [
+    ...own(line),
+    capsule['dev.capsulegate.decision_id'],
+    capsule['dev.capsulegate.outcome_of'],
+    capsule.chain?.parent_capsule_id,
+  ].filter((id) => id !== undefined)
+}
+
+function filterOf({ verdict, tool, agent, since }: ListOptions) {
+  if (verdict !== undefined && !(VERDICT_CLASSES as readonly string[]).includes(verdict)) {
+    throw new UsageError(`no verdict ${plain(verdict)}; there are ${VERDICT_CLASSES.join(', ')}`)
+  }
+  return { verdict, tool, agent, from: since === undefined ? undefined : sinceOf(since) }
+}
+
+const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+function sinceOf(text: string): string {
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (count !== undefined) {
+    return new Date(
+      Date.now() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS],
+    ).toISOString()
+  }
+  const at = Date.parse(text)
+  if (Number.isNaN(at)) throw new UsageError(`--since ${plain(text)}: a time, or 15m, 24h, 7d`)
+  return new Date(at).toISOString()
+}
+
+function printer({ json }: ListOptions): (entry: Entry) => void {
+  if (json === true) return printJson
+  const paint = painter(process.stdout)
+  return (entry) => print(row(entry, paint))
+}
+
+const WIDEST = Math.max(...VERDICT_CLASSES.map(({ length }) => length))
+const RED = new Set(['blocked', 'denied', 'errored', 'engine_failure', 'timeout'])
+
+function row({ at, agent, tool, capsule }: Entry, paint: Paint): string {
+  const { verdict_class, human_disposed } = capsule.disposition
+  const colour = verdict_class === 'executed' ? 'green' : RED.has(verdict_class) ? 'red' : 'yellow'
+  return [
+    at,
+    paint(colour, plain(verdict_class).padEnd(WIDEST)),
+    human_disposed ? 'human ' : 'policy',
+    (capsule.effect?.status ?? '-').padEnd(10),
+    capsule.action_id,
+    plain(agent ?? capsule.developer),
+    plain(tool ?? '-'),
+  ].join('  ')
+}

@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import { archive } from './ledger-archive.js'
+import { exportLedger } from './ledger-export.js'
+import { type ListOptions, list, showOne, tail } from './ledger-list.js'
+import { verifyLedgerFolder } from './ledger-verify.js'
+
+const FILTERS = `
+--tool and --agent are those of the dispatch: a refused call names neither in its public record, so it
+is never found by tool, and by agent only if the developer it names is called the same. What was
+refused and why stands in the evidence (capsule-gate evidence show ACTION_ID).`
+
+/** Reads the journal's files beside a running gate; only `archive` needs it to be stopped. */
+export function register(program: Command): void {
+  const ledger = program
+    .command('ledger')
+    .description('read, export, verify and archive the journal')
+  const add = (name: string, description: string): Command =>
+    ledger
+      .command(name)
+      .description(description)
+      .option('--data <directory>', "the gate's data folder", 'data')
+      .option('--json', 'print JSON')
+  const filtered = (command: Command): Command =>
+    command
+      .option('--verdict <class>', 'only this verdict class')
+      .option('--tool <name>', 'only what was dispatched to this tool')
+      .option('--agent <name>', 'only what this agent sent')
+      .option('--since <time>', 'RFC 3339, or 15m, 24h, 7d')
+      .addHelpText('after', FILTERS)
+
+  filtered(add('ls', 'capsules, oldest first')).action((options: ListOptions) => list(options))
+
+  filtered(add('tail', 'the newest capsules'))
+    .option('-n, --lines <count>', 'how many', '10')
+    .option('-f, --follow', 'and those that come, until interrupted')
+    .action(async (options: ListOptions & { lines: string; follow?: boolean }) => {
+      const stop = new AbortController()
+      process.once('SIGINT', () => stop.abort())
+      process.once('SIGTERM', () => stop.abort())
+      await tail(options, stop.signal)
+    })
+
+  add('show', 'an action or capsule, what supersedes it and what came of it')
+    .argument('<id>', 'action_id or capsule_id')
+    .option('--cose <file>', 'write the signed statement, byte for byte, instead')
+    .action((id: string, options: { data: string; json?: boolean; cose?: string }) =>
+      showOne(id, options),
+    )
+
+  add('export', 'lines, public keys, manifests and policies for an auditor; nothing private')
+    .requiredOption('--out <directory>', 'a new or empty folder')
+    .action((options: { data: string; out: string; json?: boolean }) => exportLedger(options))
+
+  add('verify', 'check the whole journal, and that it reaches its second head')
+    .option('--keys <keyring>', "pinned public keys (default: the folder's own)")
+    .option('--head <file>', 'second head (default: DATA.head)')
+    .action(async (options: { data: string; keys?: string; head?: string; json?: boolean }) => {
+      process.exitCode = await verifyLedgerFolder(options)
+    })
+
+  add('archive', 'move the oldest sealed segments elsewhere, while the gate is stopped')
+    .requiredOption('--to <directory>', 'where to')
+    .option('--keep <count>', 'how many of the newest segments stay', '1')
+    .action((options: { data: string; to: string; keep: string; json?: boolean }) =>
+      archive(options),
+    )
+}
