@@ -6,6 +6,7 @@ import { type ConfiguredGate, createGate } from '../config/create-gate.js'
 import { loadConfig } from '../config/load.js'
 import { type ConfigProblem, type GateConfig, sayProblem } from '../config/model.js'
 import { createUpstreams } from '../config/upstreams.js'
+import { watchFolders } from '../config/watch.js'
 import { watchVerdicts } from '../config/watch-verdicts.js'
 import type { RunningGate } from '../config/wire.js'
 import { hex } from '../core/hex.js'
@@ -91,12 +92,15 @@ async function serve(
     operators: urlOf('http', config.listeners.admin.host, operators.admin.port),
   })
 
-  process.on('SIGHUP', () => {
+  const again = (): Promise<void> =>
     reload(gate, config, proxy, report).catch((error: unknown) =>
       report({ level: 'error', event: 'reload_refused', detail: String(error) }),
     )
-  })
+  process.on('SIGHUP', () => void again())
+  const files =
+    judged === 'by_files' ? watchFolders([config.manifests, config.policies], again) : null
   await stopSignal()
+  await files?.close()
   process.stderr.write('draining; a second signal exits at once\n')
   await proxy.close(config.limits.drain_seconds * 1000)
   for (const { upstream } of upstreams.values()) await upstream.close()
