@@ -32,6 +32,7 @@ const gate = spawn(
     env: {
       ...process.env,
       GATE_UPSTREAM: `http://127.0.0.1:${api.address().port}`,
+      GATE_LISTENERS__ADMIN__PORT: '0',
       PAYMENTS_TOKEN: credential,
       BOT_TOKEN_SHA256: createHash('sha256').update(token).digest('hex'),
     },

@@ -52,7 +52,7 @@ async function demo({ once, data }: Options): Promise<number> {
         const capsule = line.capsule as Capsule
         capsules.set(capsule.capsule_id, capsule)
       })
-      for (const line of whereToLook(running.url, tool.origin, dir)) print(line)
+      for (const line of whereToLook(running.url, running.people, tool.origin, dir)) print(line)
       print('')
       const happened: Happened[] = []
       for (const call of CALLS) happened.push(await make(call, running.url, files.tokens))
@@ -67,7 +67,13 @@ async function demo({ once, data }: Options): Promise<number> {
       print('')
       for (const line of howToVerify(files.dir, happened[0]?.capsuleId ?? '')) print(line)
       if (once !== true) {
-        for (const line of whatToTry(running.url, files.tokens['support-bot'])) print(line)
+        for (const line of whatToTry(
+          running.url,
+          files.tokens['support-bot'],
+          running.people,
+          files.approver,
+        ))
+          print(line)
         print('')
         print('  Ctrl-C ends it; the records stay.')
         await stop

@@ -129,10 +129,37 @@ describe('demo', () => {
     await expect(fetch(tool)).rejects.toThrow()
   })
 
+  it('lets a person approve the waiting call; the same call then executes, and an agent may not', async () => {
+    const out = await start()
+    const [, admin] = /people decide at +(http:\S+)\/approvals/.exec(out) ?? []
+    const approver = /^ {4}token (\S+)$/m.exec(out)?.[1] as string
+    const [, url, agent] = /curl -i (\S+) -H 'Authorization: Bearer (\S+)'/.exec(out) ?? []
+    const ask = (path: string, token: string, body?: object) =>
+      fetch(`${admin}${path}`, {
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+      })
+    expect([401, 403]).toContain((await ask('/v1/approvals', agent as string)).status)
+    const { approvals } = (await (await ask('/v1/approvals', approver)).json()) as {
+      approvals: { approval_id: string; document_digest: string }[]
+    }
+    expect(approvals).toHaveLength(1)
+    const { approval_id, document_digest } = approvals[0] as (typeof approvals)[0]
+    const decision = { decision: 'approve', digest: document_digest, reason: 'seen' }
+    const decided = await ask(`/v1/approvals/${approval_id}/decision`, approver, decision)
+    expect(decided.status).toBe(200)
+    const again = await fetch(url as string, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${agent}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ order: 'o-1001', currency: 'EUR', amount: '250.00' }),
+    })
+    expect([again.status, again.headers.get('gate-verdict')]).toEqual([201, 'executed'])
+  })
+
   it('finds free ports when the usual ones are taken', async () => {
     // Somebody else may hold them already: just as taken.
     const holders = await Promise.all(
-      [8080, 9100].map(async (port) => {
+      [8080, 8081, 9100].map(async (port) => {
         const holder = createServer().listen(port, '127.0.0.1')
         await Promise.race([once(holder, 'listening'), once(holder, 'error')]).catch(
           () => undefined,
@@ -143,7 +170,7 @@ describe('demo', () => {
     try {
       const out = await start()
       expect(verdicts(out)).toEqual(EXPECTED)
-      expect(out).not.toMatch(/127\.0\.0\.1:(?:8080|9100)\b/)
+      expect(out).not.toMatch(/127\.0\.0\.1:(?:8080|8081|9100)\b/)
     } finally {
       for (const holder of holders) holder.close()
     }

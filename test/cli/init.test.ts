@@ -29,7 +29,8 @@ async function serving<T>(
 ): Promise<T> {
   const token = (await cli(['tokens', 'create', '--name', agent], { cwd: folder })).out.trim()
   const args = [MAIN, 'serve', '--config', 'gate.yaml', '--port', '0']
-  const child = spawn(process.execPath, args, { cwd: folder })
+  const env = { ...process.env, GATE_LISTENERS__ADMIN__PORT: '0' }
+  const child = spawn(process.execPath, args, { cwd: folder, env })
   try {
     let err = ''
     const url = await new Promise<string>((resolve, reject) => {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { createToken } from '../../adapters/identity/tokens.js'
 import { UsageError } from '../output.js'
 
 /** The folder of one demonstration: what an operator would have written, plus secrets made for it. */
@@ -8,6 +9,8 @@ export type DemoFiles = {
   readonly dir: string
   readonly config: string
   readonly tokens: { readonly [agent in DemoAgent]: string }
+  /** What a person signs in with to decide. */
+  readonly approver: string
   /** What the gate shows the tool; no agent has it. */
   readonly credential: string
 }
@@ -54,7 +57,13 @@ export function writeDemo(dir: string, toolOrigin: string, credential: string): 
   writeFileSync(join(dir, 'payments.credential'), `${credential}\n`, secret)
   const config = join(dir, 'gate.yaml')
   writeFileSync(config, gateYaml(toolOrigin, tokens), secret)
-  return { dir, config, tokens, credential }
+  const { token: approver } = createToken(join(dir, 'data'), {
+    role: 'approver',
+    name: 'you',
+    groups: ['approver'],
+    now: new Date(),
+  })
+  return { dir, config, tokens, approver, credential }
 }
 
 const gateYaml = (origin: string, tokens: DemoFiles['tokens']): string => `operator: demo

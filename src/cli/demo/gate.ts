@@ -1,14 +1,19 @@
+import { systemClock } from '../../config/clock.js'
 import { createGate } from '../../config/create-gate.js'
 import { loadConfig } from '../../config/load.js'
 import { sayProblem } from '../../config/model.js'
 import { createUpstreams } from '../../config/upstreams.js'
 import type { RunningGate } from '../../config/wire.js'
+import { createMetrics } from '../../mounts/admin/metrics.js'
+import { type Attached, attachAdmin } from '../../mounts/admin/server.js'
 import { limitsOf } from '../../mounts/proxy/from-config.js'
 import { createProxy } from '../../mounts/proxy/server.js'
 import { listenNear } from './tool.js'
 
 export type DemoGate = {
   readonly url: string
+  /** Where a person decides. */
+  readonly people: string
   readonly gate: RunningGate
   close(): Promise<void>
 }
@@ -34,15 +39,34 @@ export async function startDemoGate(
     limits: limitsOf(config),
     report,
   })
-  const { host, port } = config.listeners.data
+  let admin: Attached | null = null
   const close = async (): Promise<void> => {
+    await admin?.close()
     await proxy.close(0)
     for (const { upstream } of upstreams.values()) await upstream.close()
     await gate.close()
   }
+  const { data, admin: operators } = config.listeners
   try {
-    const address = await listenNear(port, (wanted) => proxy.listen(wanted, host))
-    return { url: `http://${host}:${address.port}`, gate, close }
+    const asked = await listenNear(operators.port, async (port) => {
+      const listeners = { ...config.listeners, admin: { ...operators, port } }
+      admin = await attachAdmin(
+        gate,
+        { ...config, listeners },
+        {
+          metrics: createMetrics(systemClock),
+          report,
+        },
+      )
+      return admin.admin
+    })
+    const address = await listenNear(data.port, (port) => proxy.listen(port, data.host))
+    return {
+      url: `http://${data.host}:${address.port}`,
+      people: `http://${operators.host}:${asked.port}/approvals`,
+      gate,
+      close,
+    }
   } catch (error) {
     await close()
     throw error

@@ -15,9 +15,10 @@ const here = (path: string): string => {
 export const journalFile = (dir: string): string => join(dir, 'data', 'journal', '00000001.jsonl')
 export const keyringFile = (dir: string): string => join(dir, 'data', 'keys', 'keyring.json')
 
-export const whereToLook = (url: string, tool: string, dir: string): string[] =>
+export const whereToLook = (url: string, people: string, tool: string, dir: string): string[] =>
   rows([
     ['agents connect to', url],
+    ['people decide at', people],
     ['the payments tool', tool],
     ['files and records', here(dir)],
   ])
@@ -58,7 +59,15 @@ function whyOf({ refusal, status }: Happened): string {
 }
 
 /** Only while the gate is up. */
-export const whatToTry = (url: string, token: string): string[] => [
+export const whatToTry = (
+  url: string,
+  token: string,
+  people: string,
+  approver: string,
+): string[] => [
+  '  the waiting call: decide it',
+  `    ${people}`,
+  `    token ${approver}`,
   '  a call of your own',
   `    curl -i ${url}/v1/refunds -H 'Authorization: Bearer ${token}' \\`,
   `      -H 'Content-Type: application/json' -d '${bodyOf({ order: 'o-1001', amount: '9500.00' })}'`,
