@@ -36,8 +36,9 @@ ${hindrance === null ? decideForms(session, approval, document, attempt) : html`
   )
 }
 
-const clockFrame = (session: Session, { approvalId, parent }: Approval): Html =>
-  html`<iframe src="${doorPath(session)}/${approvalId}/clock?on=${parent}" title="Time left"></iframe>`
+const clockFrame = (session: Session, { approvalId, parent, deadline }: Approval): Html =>
+  html`<p>Decide before ${time(deadline.at)}. Otherwise ${expiryInWords(deadline.onExpiry)}.</p>
+<iframe src="${doorPath(session)}/${approvalId}/clock?on=${parent}" title="Time left"></iframe>`
 
 const CLOCK_SECONDS = 10
 
@@ -48,7 +49,7 @@ export function clockPage(seen: string | null, approval: Approval, now: number):
   return page(
     'Time left',
     current
-      ? html`<p>${left(Date.parse(deadline.at) - now)} left, until ${time(deadline.at)}. Then ${expiryInWords(deadline.onExpiry)}.</p>`
+      ? html`<p>${left(Date.parse(deadline.at) - now)} left</p>`
       : html`<p class="note">${standing(approval)}. Load the page again.</p>`,
     { refresh: current ? CLOCK_SECONDS : null, kind: 'clock' },
   )

@@ -44,6 +44,7 @@ ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}
 <form method="post" action="/login">
 <input type="hidden" name="csrf" value="${form}">
 ${item === null ? null : html`<input type="hidden" name="item" value="${item}">`}
+<input type="text" name="user" value="approver" autocomplete="username" hidden>
 <label for="token">Your approver token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required maxlength="512" aria-describedby="hint">
 <p id="hint" class="dim">An operator gave it to you. It is yours alone: what you decide is recorded as yours.</p>

@@ -7,8 +7,9 @@ export const STYLE = `
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:46rem;padding:1rem;background:var(--bg);color:var(--fg);font:1rem/1.5 system-ui,sans-serif}
 a{color:var(--link)}
-header{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;justify-content:space-between;border-bottom:1px solid var(--line);padding-bottom:.5rem;margin-bottom:1rem}
-header form{margin:0}
+header{display:flex;gap:.5rem 1rem;align-items:center;justify-content:space-between;border-bottom:1px solid var(--line);padding-bottom:.5rem;margin-bottom:1rem}
+header form{margin:0;flex:none}
+header span{overflow-wrap:anywhere}
 h1{font-size:1.35rem;line-height:1.3;margin:.5rem 0;overflow-wrap:anywhere}
 h2{font-size:1.05rem;margin:1.5rem 0 .4rem}
 p{margin:.4rem 0}
@@ -27,8 +28,9 @@ pre,.exact{white-space:pre-wrap;overflow-wrap:anywhere;margin:0}
 .quote{border-left:3px solid var(--line);padding-left:.75rem}
 .grave,.note{background:var(--warnbg);color:var(--warn);border-radius:.4rem;padding:.5rem .75rem}
 .bad{border:1px solid var(--stop);border-radius:.4rem;padding:.5rem .75rem}
-iframe{display:block;width:100%;height:3.4rem;border:0;color-scheme:inherit}
-.clock{padding:0;max-width:none;background:var(--card)}
+iframe{display:block;width:100%;height:2rem;border:0;color-scheme:inherit}
+.clock{padding:0;max-width:none;background:var(--bg);font-weight:600}
+.clock p{margin:.2rem 0}
 label{display:block;margin:.4rem 0 .2rem}
 .check{display:flex;gap:.6rem;align-items:flex-start}
 .check input{flex:none;width:1.3rem;height:1.3rem;margin:.1rem 0 0}

@@ -14,7 +14,8 @@ import type { RunningGate } from '../../../src/config/wire.js'
 import type { HttpCall } from '../../../src/core/call.js'
 import type { Answer } from '../../../src/gate/answer.js'
 import type { GateReport } from '../../../src/gate/stage.js'
-import { adminTokens } from '../../../src/mounts/admin/authenticate.js'
+import type { Sources } from '../../../src/mounts/admin/approvals-sources.js'
+import { type AdminTokens, adminTokens } from '../../../src/mounts/admin/authenticate.js'
 import type { AdminLimits } from '../../../src/mounts/admin/limits.js'
 import { createMetrics } from '../../../src/mounts/admin/metrics.js'
 import { createReadiness } from '../../../src/mounts/admin/readiness.js'
@@ -55,9 +56,13 @@ export type Answered = {
 const WIDE: AdminLimits = { refusalsPerMinute: 100_000, requestsPerMinute: 100_000 }
 
 export async function startPlane(
-  options: Partial<RigOptions> & { limits?: AdminLimits; upstreamOrigin?: string } = {},
+  options: Partial<RigOptions> & {
+    limits?: AdminLimits
+    upstreamOrigin?: string
+    sources?: (tokens: AdminTokens) => Sources
+  } = {},
 ): Promise<Plane> {
-  const { limits = WIDE, upstreamOrigin, ...more } = options
+  const { limits = WIDE, upstreamOrigin, sources, ...more } = options
   const received: string[] = []
   const server = createServer((request, response) => {
     let body = ''
@@ -94,15 +99,17 @@ export async function startPlane(
       createToken(data, { role, name: `the-${role}`, groups: [], now: new Date() }).token,
     ]),
   ) as Record<Role, string>
+  const known = adminTokens(data, (error) => {
+    report({ level: 'error', event: 'tokens_unreadable', detail: String(error) })
+  })
   const admin = createAdmin({
     gate,
     metrics,
     report,
     limits,
     readiness: createReadiness({ gate, upstreams: { default: upstreamOrigin ?? origin } }),
-    tokens: adminTokens(data, (error) => {
-      report({ level: 'error', event: 'tokens_unreadable', detail: String(error) })
-    }),
+    tokens: known,
+    ...(sources === undefined ? {} : { sources: sources(known) }),
   })
   const { port } = await admin.listen(0, '127.0.0.1')
   const url = `http://127.0.0.1:${port}`

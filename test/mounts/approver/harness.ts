@@ -1,8 +1,5 @@
 import { join } from 'node:path'
 import { createToken } from '../../../src/adapters/identity/tokens.js'
-import type { SourceConfig } from '../../../src/config/model.js'
-import { createSources, type Sources } from '../../../src/mounts/admin/approvals-sources.js'
-import { adminTokens } from '../../../src/mounts/admin/authenticate.js'
 import { type Answered, idsOf, type Plane, startPlane } from '../admin/harness.js'
 
 export type Detail = {
@@ -50,16 +47,4 @@ export const tokenFor = (
   }).token
 }
 
-export const sourcesOf = (
-  dir: string,
-  sources: { readonly [name: string]: SourceConfig },
-  env: Sources['env'],
-): Sources =>
-  createSources(
-    sources,
-    adminTokens(join(dir, 'data'), () => undefined),
-    env,
-  )
-
-export type { Plane }
-export { startPlane }
+export { type Plane, startPlane }
