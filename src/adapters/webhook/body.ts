@@ -1,0 +1,23 @@
+import { hex } from '../../core/hex.js'
+import { utf8 } from '../../core/text.js'
+import { nodeCrypto } from '../crypto-node.js'
+import type { EventType, WebhookEvent } from './model.js'
+
+/** Standard Webhooks 1.0: `{type, timestamp, data}`, thin, below 20 kB. */
+export const MAX_BODY = 20_000
+
+export const bodyOf = (event: WebhookEvent, link: (action: string) => string | null): string =>
+  JSON.stringify({
+    type: event.type,
+    timestamp: event.at,
+    data: { ...event.data, link: event.action === null ? null : link(event.action) },
+  })
+
+/** Follows from what it is about, so that a receiver knows a repetition, also one after a crash. */
+export const deliveryId = (
+  origin: string,
+  seq: number,
+  type: EventType,
+  endpoint: string,
+): string =>
+  `msg_${hex(nodeCrypto.sha256(utf8(JSON.stringify([origin, seq, type, endpoint])))).slice(0, 32)}`

@@ -1,0 +1,61 @@
+import type { Clock, JournalLine } from '../../ports.js'
+import { bodyOf, deliveryId } from './body.js'
+import { derive } from './derive.js'
+import type { Delivery, Endpoint, WebhookEvent } from './model.js'
+import type { Store } from './store.js'
+
+export type IntakeOptions = {
+  readonly origin: string
+  readonly endpoints: ReadonlyMap<string, Endpoint>
+  readonly clock: Pick<Clock, 'now'>
+  /** Where a person looks at an action or an approval; null where there is no such place. */
+  readonly link: (action: string) => string | null
+}
+
+/** Lines that are no events are noted in lots; a crash reads so many again. */
+const NOTE_EVERY = 1_000
+
+/** Journal lines become deliveries: recorded first, one record per line, then handed on. */
+export function createIntake(
+  { origin, endpoints, clock, link }: IntakeOptions,
+  store: Store,
+  handOn: (delivery: Delivery) => void,
+): (line: JournalLine) => void {
+  let unnoted = 0
+
+  const wants = ({ name, events }: Endpoint, { type }: WebhookEvent, seq: number): boolean =>
+    events.includes(type) && seq > (store.state.endpoints.get(name)?.from ?? seq)
+
+  const deliveryOf = (event: WebhookEvent, seq: number, endpoint: string): Delivery => ({
+    id: deliveryId(origin, seq, event.type, endpoint),
+    endpoint,
+    seq,
+    type: event.type,
+    at: event.at,
+    approval: event.approval,
+    deadline: event.deadline,
+    body: bodyOf(event, link),
+    tries: 0,
+    next: clock.now(),
+    why: null,
+  })
+
+  return (line) => {
+    const { seq } = line
+    if (seq <= store.state.cursor) return
+    const { events, change } = derive(line, store.state)
+    const deliveries = events.flatMap((event) =>
+      [...endpoints.values()]
+        .filter((endpoint) => wants(endpoint, event, seq))
+        .map(({ name }) => deliveryOf(event, seq, name)),
+    )
+    if (deliveries.length === 0 && change === null) {
+      unnoted += 1
+      store.passed(seq)
+      if (unnoted < NOTE_EVERY) return
+    }
+    unnoted = 0
+    store.write({ t: 'line', seq, change, deliveries })
+    for (const delivery of deliveries) handOn(delivery)
+  }
+}

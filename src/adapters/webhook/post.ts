@@ -1,0 +1,125 @@
+import { lookup } from 'node:dns/promises'
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import type { Timer } from '../../ports.js'
+import { bareHost, isPublicAddress } from './address.js'
+
+export type Address = { readonly address: string; readonly family: number }
+export type Resolve = (host: string) => Promise<readonly Address[]>
+export const systemResolve: Resolve = (host) => lookup(host, { all: true, verbatim: true })
+
+export type Posted =
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfter: string | undefined }
+  | { readonly kind: 'failed'; readonly why: string }
+  /** Called off by us: says nothing about the receiver. */
+  | { readonly kind: 'stopped' }
+
+export type PostRequest = {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly allowPrivate: boolean
+  readonly signal: AbortSignal
+}
+
+export const TIMEOUT_MS = 15_000
+
+/**
+ * One attempt: no redirect followed, no body read, no connection kept. The host is resolved once,
+ * every address of it is checked, and the connection goes to the one that was checked: a name that
+ * answers differently the second time is not asked a second time.
+ */
+export function post(
+  order: PostRequest,
+  { resolve, timer }: { readonly resolve: Resolve; readonly timer: Timer },
+): Promise<Posted> {
+  return new Promise((done) => {
+    let sent: ClientRequest | null = null
+    let over = false
+    const end = (posted: Posted): void => {
+      if (over) return
+      over = true
+      cancel()
+      order.signal.removeEventListener('abort', abort)
+      sent?.destroy()
+      done(posted)
+    }
+    const fail = (why: string): void => end({ kind: 'failed', why })
+    const abort = (): void => end({ kind: 'stopped' })
+    const cancel = timer.after(TIMEOUT_MS, () => fail('timeout'))
+    order.signal.addEventListener('abort', abort)
+    if (order.signal.aborted) abort()
+    checkedAddress(order, resolve).then(
+      (found) => {
+        if (over) return
+        if (typeof found === 'string') fail(found)
+        else sent = send(order, found, end, fail)
+      },
+      (error: unknown) => fail(`dns ${codeOf(error)}`),
+    )
+  })
+}
+
+/** The address to connect to, or why there is none. */
+async function checkedAddress(
+  { url, allowPrivate }: PostRequest,
+  resolve: Resolve,
+): Promise<Address | string> {
+  const target = new URL(url)
+  if (target.protocol !== 'https:' && !allowPrivate) return 'plain http is not allowed'
+  const host = bareHost(target)
+  const family = isIP(host)
+  const addresses = family === 0 ? await resolve(host) : [{ address: host, family }]
+  const [first] = addresses
+  if (first === undefined) return 'dns no address'
+  // One private address among public ones is how a name is turned against the network behind us.
+  if (!allowPrivate && !addresses.every(({ address }) => isPublicAddress(address))) {
+    return 'address not public'
+  }
+  return first
+}
+
+function send(
+  { url, headers, body }: PostRequest,
+  { address, family }: Address,
+  end: (posted: Posted) => void,
+  fail: (why: string) => void,
+): ClientRequest {
+  const target = new URL(url)
+  const pinned: LookupFunction = (_host, options, callback) => {
+    if (options.all === true) callback(null, [{ address, family }])
+    else callback(null, address, family)
+  }
+  const bytes = Buffer.from(body)
+  const start = target.protocol === 'https:' ? httpsRequest : httpRequest
+  const request = start({
+    hostname: bareHost(target),
+    port: target.port === '' ? undefined : Number(target.port),
+    path: `${target.pathname}${target.search}`,
+    method: 'POST',
+    headers: {
+      host: target.host,
+      'content-type': 'application/json',
+      'content-length': bytes.length,
+      'user-agent': 'capsule-gate',
+      ...headers,
+    },
+    agent: false,
+    lookup: pinned,
+  })
+  request.on('response', (response: IncomingMessage) => {
+    response.on('error', () => undefined)
+    end({
+      kind: 'answered',
+      status: response.statusCode ?? 0,
+      retryAfter: response.headers['retry-after'],
+    })
+  })
+  request.on('error', (error) => fail(`connection ${codeOf(error)}`))
+  request.end(bytes)
+  return request
+}
+
+const codeOf = (error: unknown): string =>
+  (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.name : 'error')
