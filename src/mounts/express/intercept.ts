@@ -113,13 +113,17 @@ export function intercept(
     twice = true
     return res
   }
-  const openHead = (): ResponseBody => {
-    if (body !== null) return body
+  const makeHead = (): ResponseBody => {
     head = readHandlerHead(req, res)
     body = new ResponseBody({ salt: options.salt, hold: mayBeJson(head) ? options.holdLimit : 0 })
     res._header = KEPT_BACK
     outlet.open(head)
     return body
+  }
+  /** As Node does: an implied head goes through `writeHead`, where hooks behind the gate wait for it. */
+  const openHead = (): ResponseBody => {
+    if (body === null) res.writeHead(res.statusCode)
+    return body ?? makeHead()
   }
   const take = (octets: Buffer): boolean => {
     const into = openHead()
@@ -171,7 +175,7 @@ export function intercept(
       if (!mine() || (head !== null && phase === 'observing')) return call('writeHead', args)
       if (phase === 'ended') return tooLate()
       applyWriteHead(res, args)
-      openHead()
+      makeHead()
       return res
     },
     flushHeaders(...args) {
