@@ -44,17 +44,17 @@ export function checkStrictStructure(capsule: JsonObject, findings: Findings): v
 }
 
 /** Seed §5.3: every capsule carries the object, and its three domains are closed. */
-const DOMAINS = {
-  attestation_mode: ['self_attested', 'anchored'],
-  effect_mode: ['not_applicable', 'dispatched_unconfirmed', 'confirmed'],
-  ledger_mode: ['standalone', 'chained', 'anchored'],
-} as const
+const DOMAINS: readonly (readonly [name: string, domain: readonly string[]])[] = [
+  ['attestation_mode', ['self_attested', 'anchored']],
+  ['effect_mode', ['not_applicable', 'dispatched_unconfirmed', 'confirmed']],
+  ['ledger_mode', ['standalone', 'chained', 'anchored']],
+]
 
 function checkAssurance(capsule: JsonObject, findings: Findings): void {
   if (!capsule.has('assurance')) findings.error(1, 'assurance_missing', 'seed §5.3')
   const assurance = block(capsule, 'assurance')
   if (assurance === null) return
-  for (const [name, domain] of Object.entries(DOMAINS)) {
+  for (const [name, domain] of DOMAINS) {
     const value = assurance.get(name)
     if (!domain.some((known) => known === value))
       findings.error(1, 'assurance_invalid', `assurance.${name} is ${show(value)}`)
