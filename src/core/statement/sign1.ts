@@ -76,12 +76,17 @@ export function sigStructure(
   protectedBytes: Uint8Array,
   payload: Uint8Array,
 ): Uint8Array<ArrayBuffer> {
-  const out = new CborWriter()
-  out.head(4, 4)
-  out.head(3, CONTEXT.length)
-  out.raw(CONTEXT)
-  out.byteString(protectedBytes)
-  out.head(2, 0)
-  out.byteString(payload)
-  return out.bytes()
+  const start = new CborWriter(512)
+  start.head(4, 4)
+  start.head(3, CONTEXT.length)
+  start.raw(CONTEXT)
+  start.byteString(protectedBytes)
+  start.head(2, 0)
+  start.head(2, payload.length)
+  const before = start.bytes()
+  // The payload is nearly all of it, so it is copied once, to its place.
+  const out = new Uint8Array(before.length + payload.length)
+  out.set(before)
+  out.set(payload, before.length)
+  return out
 }
