@@ -5,11 +5,11 @@
 
 import type { Crypto } from './core/crypto.js'
 import { nobleCrypto } from './core/crypto-noble.js'
-import { parse } from './core/json/parse.js'
+import { parseSourced } from './core/json/parse.js'
 import type { PublicKeyRecord } from './core/statement/keys.js'
 import { utf8 } from './core/text.js'
 import { storeView } from './core/verify/chain.js'
-import { class1 } from './core/verify/class1.js'
+import { address, class1 } from './core/verify/class1.js'
 import { type DisclosureResult, disclosure } from './core/verify/disclosure.js'
 import { type Class1Result, type Profile, refused } from './core/verify/finding.js'
 import { isItem, itemOf, LedgerReader, type LedgerResult, ledger } from './core/verify/ledger.js'
@@ -61,10 +61,12 @@ export function verifyCapsule(
   input: string | Uint8Array,
   options: VerifyOptions = {},
 ): Class1Result {
-  const read = parse(taken(input))
+  const read = parseSourced(taken(input))
   if (!read.ok) return refused(1, 'not_strict_json', `${read.code} at ${read.at}`)
   const chain = options.store === undefined ? null : storeView(options.store)
-  return class1(read.value, { ...settled(options), chain, signed: false })
+  const settings = settled(options)
+  const addressed = address(read.value, settings.crypto, read.source)
+  return class1(read.value, { ...settings, chain, signed: false }, addressed)
 }
 
 /** A JSON array, JSON Lines, or the lines of a gate's journal. */
@@ -106,12 +108,9 @@ export async function verifyStatement(
   options: StatementVerifyOptions,
 ): Promise<StatementResult> {
   const { keys, pinned, store } = options
-  return checkStatement(takenBytes(cose), {
-    ...settled(options),
-    keys,
-    chain: store === undefined ? null : storeView(store),
-    ...(pinned === undefined ? {} : { pinned }),
-  })
+  const { profile, crypto } = settled(options)
+  const chain = store === undefined ? null : storeView(store)
+  return checkStatement(takenBytes(cose), { profile, crypto, keys, pinned, chain })
 }
 
 export function verifyDisclosure(

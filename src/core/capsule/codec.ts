@@ -1,4 +1,5 @@
-import { canonicalNormalizedBytes } from '../json/canonical.js'
+import { canonicalNormalized, canonicalOfSource } from '../json/canonical.js'
+import type { CanonicalText } from '../json/parse.js'
 import type { JsonObject } from '../json/value.js'
 
 /**
@@ -9,8 +10,8 @@ export type Codec = {
   readonly format_version: string
   /** Top-level members outside the content address: only a signature protects them (seed §5.1). */
   readonly outside: readonly string[]
-  /** The bytes whose SHA-256 is capsule_id; null when a number has no reproducible form. */
-  canonicalForm(capsule: JsonObject): Uint8Array | null
+  /** The text whose SHA-256 is capsule_id; null when a number has no reproducible form. */
+  canonicalForm(capsule: JsonObject, source: CanonicalText | null): string | null
   readonly contentType: { readonly agent_action: string; readonly outcome: string }
 }
 
@@ -19,7 +20,10 @@ const OUTSIDE = ['capsule_id', 'chain'] as const
 export const FORMAT_2: Codec = {
   format_version: '2',
   outside: OUTSIDE,
-  canonicalForm: (capsule) => canonicalNormalizedBytes(capsule, OUTSIDE),
+  canonicalForm: (capsule, source) =>
+    source === null
+      ? canonicalNormalized(capsule, OUTSIDE)
+      : canonicalOfSource(source, capsule, OUTSIDE),
   contentType: {
     agent_action: 'application/agent-action-capsule+json',
     outcome: 'application/agent-action-capsule-outcome+json',

@@ -1,4 +1,5 @@
 import { fromUtf8, utf8 } from '../text.js'
+import type { CanonicalText } from './parse.js'
 import {
   isArray,
   isFloatToken,
@@ -33,6 +34,30 @@ export const canonical = (value: JsonValue): string | null => textOf(written(val
 
 const textOf = (bytes: Uint8Array | null): string | null =>
   bytes === null ? null : fromUtf8(bytes)
+
+/**
+ * The same as `canonicalNormalized`, cut out of a text that is canonical as it stands: the members that
+ * stay are copied with the commas between them.
+ */
+export function canonicalOfSource(
+  { text, members }: CanonicalText,
+  root: JsonObject,
+  without: readonly string[],
+): string {
+  let out = ''
+  let from = 0
+  let index = 0
+  for (const name of root.keys()) {
+    const start = members[index++] as number
+    if (without.includes(name)) {
+      if (from < start) out += text.slice(from, start)
+      from = members[index] ?? text.length
+    }
+  }
+  if (from < text.length) return out + text.slice(from)
+  // The last member went, and the comma before it with it.
+  return out.endsWith(',') ? `${out.slice(0, -1)}}` : '{}'
+}
 
 class Unwritable extends Error {}
 

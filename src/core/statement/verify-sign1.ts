@@ -19,7 +19,7 @@ export type Sign1Options = {
   readonly crypto: Crypto
   readonly purpose?: KeyPurpose
   /** The caller already knows the signer's key: for statements of other makers that carry no kid. */
-  readonly pinned?: PublicKeyRecord
+  readonly pinned?: PublicKeyRecord | undefined
 }
 export type Sign1Result = {
   readonly ok: boolean
@@ -45,11 +45,11 @@ export function verifySign1(cose: Uint8Array, options: Sign1Options): Sign1Resul
   const algValue = header.get(LABEL.alg)
   const alg = typeof algValue === 'number' ? algValue : null
   const answer = (
-    code: Sign1Code | null,
+    code: Sign1Code,
     detail?: string,
     key: PublicKeyRecord | null = null,
   ): Sign1Result => ({
-    ok: code === null,
+    ok: false,
     code,
     ...(detail !== undefined && { detail }),
     kid,
@@ -81,14 +81,14 @@ export function verifySign1(cose: Uint8Array, options: Sign1Options): Sign1Resul
   if (!holds(family, found, sign1, options.crypto)) {
     return answer('signature_invalid', undefined, found)
   }
-  return answer(null, undefined, found)
+  return { ok: true, code: null, kid, alg, sign1, key: found }
 }
 
 /** Exactly one key, by its id: trying every key would let any of them speak for any other. */
 function lookUp(kid: string | null, keys: readonly PublicKeyRecord[]): PublicKeyRecord | string {
   if (kid === null) return 'no kid in the protected header'
   const matches = keys.filter((key) => key.kid === kid)
-  const [only] = matches
+  const only = matches[0]
   if (only === undefined) return 'no key of the keyring has this kid'
   return matches.length === 1 ? only : `${matches.length} keys of the keyring have this kid`
 }

@@ -11,7 +11,9 @@ import {
 import type { Crypto } from '../crypto.js'
 import { hex, isHex64 } from '../hex.js'
 import { numberFaults } from '../json/canonical.js'
+import type { CanonicalText } from '../json/parse.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
+import { utf8 } from '../text.js'
 import { type ChainView, checkChain } from './chain.js'
 import {
   type Class1Result,
@@ -27,7 +29,7 @@ import { unchecked } from './unchecked.js'
 
 export type Class1Options = {
   readonly profile: Profile
-  readonly crypto: Pick<Crypto, 'sha256'>
+  readonly crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>
   /** Null: no store was given, so the chain checks are left open (seed §6, check 6). */
   readonly chain: ChainView | null
   /** The capsule came out of a payload whose signature holds, so every byte of it is bound. */
@@ -35,15 +37,24 @@ export type Class1Options = {
 }
 export type Addressed = { readonly id: string | null; readonly faulty: boolean }
 
+const sha256 = (text: string, crypto: Class1Options['crypto']): string =>
+  crypto.sha256Hex?.(text) ?? hex(crypto.sha256(utf8(text)))
+
 /** The content address, recomputed from the bytes received and never from a normalized copy. */
-export function address(capsule: JsonValue, crypto: Pick<Crypto, 'sha256'>): Addressed {
+export function address(
+  capsule: JsonValue,
+  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
+  source: CanonicalText | null = null,
+): Addressed {
   if (!isObject(capsule)) return { id: null, faulty: false }
   const codec = codecFor(capsule.get('format_version')) ?? FORMAT_2
-  const form = codec.canonicalForm(capsule)
-  const outside = codec.outside.map((name) => capsule.get(name))
+  const form = codec.canonicalForm(capsule, source)
   const faulty =
-    form === null || outside.some((value) => value !== undefined && numberFaults(value).length > 0)
-  return { id: form === null ? null : hex(crypto.sha256(form)), faulty }
+    form === null ||
+    // A text that is canonical holds no such number anywhere.
+    (source === null &&
+      codec.outside.some((name) => numberFaults(capsule.get(name) ?? null).length > 0))
+  return { id: form === null ? null : sha256(form, crypto), faulty }
 }
 
 /** The eight checks of seed §6 in their order. A value for every input; throws for none. */
@@ -183,7 +194,7 @@ function reportReserved(value: JsonValue, findings: Findings): void {
     for (const [name, member] of value) {
       if (isReserved(name))
         findings.info(null, 'selective_disclosure_not_supported', `${name} is not interpreted`)
-      reportReserved(member, findings)
+      if (typeof member === 'object') reportReserved(member, findings)
     }
   }
 }

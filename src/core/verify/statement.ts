@@ -1,12 +1,12 @@
 import type { Crypto } from '../crypto.js'
 import { isHex64 } from '../hex.js'
-import { parse } from '../json/parse.js'
+import { parseSourced } from '../json/parse.js'
 import { isObject, type JsonObject } from '../json/value.js'
 import { readHeader, type StatementHeader, subjectUrn } from '../statement/header.js'
 import type { PublicKeyRecord } from '../statement/keys.js'
 import { type Sign1Code, type Sign1Result, verifySign1 } from '../statement/verify-sign1.js'
 import type { ChainView } from './chain.js'
-import { class1 } from './class1.js'
+import { address, class1 } from './class1.js'
 import {
   type Class1Result,
   clip,
@@ -38,24 +38,18 @@ export type StatementOptions = {
   readonly crypto: Crypto
   readonly profile?: Profile
   readonly chain?: ChainView | null
-  readonly pinned?: PublicKeyRecord
+  readonly pinned?: PublicKeyRecord | undefined
 }
 
 /** Signature first, then the header against the payload, then Class 1 on the signed bytes themselves. */
 export function verifyStatement(cose: Uint8Array, options: StatementOptions): StatementResult {
   const { crypto, profile = 'strict', chain = null } = options
   const signed = verifySign1(cose, options)
-  const signature = {
-    ok: signed.ok,
-    code: signed.code,
-    ...(signed.detail === undefined ? {} : { detail: signed.detail }),
-    kid: signed.kid,
-    alg: signed.alg,
-  }
-  if (!signed.ok || signed.sign1 === null)
+  const { ok, code, detail, kid, alg } = signed
+  if (!ok || signed.sign1 === null)
     return {
       ok: false,
-      signature,
+      signature: detail === undefined ? { ok, code, kid, alg } : { ok, code, detail, kid, alg },
       header: null,
       findings: [],
       class1: null,
@@ -64,16 +58,20 @@ export function verifyStatement(cose: Uint8Array, options: StatementOptions): St
   const { header, findings: own } = readHeader(signed.sign1.protected)
   const findings = new Findings()
   for (const { severity, code, detail } of own) findings.add(null, severity, code, clip(detail))
-  const read = parse(signed.sign1.payload)
+  const read = parseSourced(signed.sign1.payload)
   const result = read.ok
-    ? class1(read.value, { crypto, profile, chain, signed: true })
+    ? class1(
+        read.value,
+        { crypto, profile, chain, signed: true },
+        address(read.value, crypto, read.source),
+      )
     : refused(1, 'not_strict_json', `${read.code} at ${read.at}`)
   const open = new Set(result.not_checked)
   if (read.ok && isObject(read.value)) compare(header, read.value, profile, findings, open)
   checkKey(signed, header, read.ok && isObject(read.value) ? read.value : null, findings, open)
   return {
     ok: !findings.failed && result.ok,
-    signature,
+    signature: { ok, code, kid, alg },
     header,
     findings: findings.list,
     class1: result,

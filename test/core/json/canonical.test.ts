@@ -3,9 +3,19 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { canonicalOf, jsonDigest, jsonDigestOf, normalize } from '../../../src/core/json/build.js'
-import { canonical, canonicalNormalized, numberFaults } from '../../../src/core/json/canonical.js'
-import { parse } from '../../../src/core/json/parse.js'
-import { JsonNumber, type JsonValue, type Plain } from '../../../src/core/json/value.js'
+import {
+  canonical,
+  canonicalNormalized,
+  canonicalOfSource,
+  numberFaults,
+} from '../../../src/core/json/canonical.js'
+import { parse, parseSourced } from '../../../src/core/json/parse.js'
+import {
+  JsonNumber,
+  type JsonObject,
+  type JsonValue,
+  type Plain,
+} from '../../../src/core/json/value.js'
 import { plain, print } from './arbitrary.js'
 
 const tree = (text: string): JsonValue => {
@@ -116,6 +126,103 @@ describe('the two canonicalisers', () => {
         expect(canonical(tree(print(shuffled(value))))).toBe(text)
       }),
     )
+  })
+})
+
+describe('a text that is canonical as it stands', () => {
+  const names = [
+    '',
+    ' ',
+    '!',
+    'a',
+    'a!',
+    'a ',
+    'aa',
+    'b',
+    'capsule_id',
+    'chain',
+    'é',
+    '😀',
+    '\ufb33',
+  ]
+  const cut = (text: string, without: readonly string[]): string | null => {
+    const read = parseSourced(text)
+    if (!read.ok) throw new Error(`${read.code}: ${text}`)
+    if (read.source === null) return null
+    return canonicalOfSource(read.source, read.value as JsonObject, without)
+  }
+  const root = fc.oneof(
+    fc.dictionary(fc.constantFrom(...names), plain, { noNullPrototype: false }),
+    plain,
+  )
+
+  it('gives by cutting what the writer gives, whichever members are left out', () => {
+    let taken = 0
+    fc.assert(
+      fc.property(root, fc.subarray(names), fc.boolean(), (value, without, tidy) => {
+        const text = tidy ? canonicalOf(normalize(value)) : print(value)
+        const form = cut(text, without)
+        if (form === null) return
+        taken++
+        expect(form).toBe(canonicalNormalized(tree(text), without))
+      }),
+      { numRuns: 3000 },
+    )
+    expect(taken).toBeGreaterThan(300)
+  })
+
+  it('is known for every canonical object without escapes, in text and in bytes', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...names), plain), (value) => {
+        const text = canonicalOf(normalize(value))
+        fc.pre(!text.includes('\\'))
+        expect(cut(text, [])).toBe(text)
+        expect(parseSourced(new TextEncoder().encode(text))).toEqual(parseSourced(text))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('is not claimed for anything the writer would change', () => {
+    for (const text of [
+      '{"a":null}',
+      '{"a":[]}',
+      '{"a":{}}',
+      '{"a":[{"b":null}]}',
+      '{"a":{"b":{}}}',
+      '{"b":1,"a":1}',
+      '{"a!":1,"a":1}',
+      '{" ":1,"":1}',
+      '{"\ufb33":1,"😀":1}',
+      '{"a":-0}',
+      '{"a":1.0}',
+      '{"a":1e2}',
+      '{"a":9007199254740992}',
+      '{"a":"\\u0061"}',
+      '{"\\u0061":1}',
+      '{"a":"\\/"}',
+      ' {"a":1}',
+      '{"a":1} ',
+      '{ "a":1}',
+      '{"a" :1}',
+      '{"a": 1}',
+      '{"a":1 }',
+      '{"a":[1, 2]}',
+      '{"a":1,\n"b":2}',
+      '[1]',
+      '"a"',
+    ])
+      expect([text, cut(text, [])]).toEqual([text, null])
+  })
+
+  it('keeps empty elements of arrays, and the braces when every member goes', () => {
+    expect(cut('{"a":[null,[],{}]}', [])).toBe('{"a":[null,[],{}]}')
+    expect(cut('{}', ['a'])).toBe('{}')
+    expect(cut('{"a":1}', ['a'])).toBe('{}')
+    expect(cut('{"a":1,"b":2}', ['a', 'b'])).toBe('{}')
+    expect(cut('{"a":1,"b":2,"c":3}', ['a', 'c'])).toBe('{"b":2}')
+    expect(cut('{"a":1,"b":2,"c":3}', ['b'])).toBe('{"a":1,"c":3}')
+    expect(cut('{"a":"😀","b":2,"é":3}', ['b'])).toBe('{"a":"😀","é":3}')
   })
 })
 
