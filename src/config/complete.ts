@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { parseSecrets } from '../adapters/webhook/sign.js'
 import { escapePointer } from '../core/manifest/pointer.js'
 import { freeze, record, type SourceTree } from '../core/manifest/tree.js'
 import {
@@ -11,6 +12,7 @@ import {
   type SecretRef,
   type SourceConfig,
   type UpstreamConfig,
+  type WebhookConfig,
 } from './model.js'
 import type { GateFile } from './schema.js'
 import { readSecret } from './secret-ref.js'
@@ -86,6 +88,17 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
   function sourceOf(at: string, source: GateFile['approvals']['sources'][string]): SourceConfig {
     const { secret_env: env, secret_file: file, asserts_people, people, roles } = source
     return { secret: secretOf(at, { env, file }), asserts_people, people, roles }
+  }
+
+  function webhookOf(at: string, hook: GateFile['webhooks'][string]): WebhookConfig {
+    const { url, events, secret_env: env, secret_file: file, allow_private } = hook
+    const named = env !== undefined || file !== undefined
+    const secret = named ? secretOf(at, { env, file }) : null
+    const read = secret === null ? null : readSecret(secret, origin.env)
+    if (read?.ok === true && parseSecrets(read.value) === null) {
+      fault(at, 'not a webhook secret', 'expected whsec_ and 24 to 64 bytes in base64')
+    }
+    return { url, events, secret, allow_private }
   }
 
   const short =
@@ -170,6 +183,11 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
         maybe(given.evidence.master_key_file) ?? resolve(dataDir, 'keys', 'evidence.key'),
     },
     idempotency: given.idempotency,
+    webhooks: record(
+      Object.entries(given.webhooks).map(
+        ([name, hook]) => [name, webhookOf(place('/webhooks', name), hook)] as const,
+      ),
+    ),
     passthrough: given.passthrough,
     websocket: given.websocket,
     approvals: {

@@ -1,3 +1,4 @@
+import type { EventType } from '../adapters/webhook/model.js'
 import type { Mode } from '../core/capsule/model.js'
 import type { GateFile } from './schema.js'
 
@@ -37,6 +38,13 @@ export type SourceConfig = {
   readonly people: { readonly [id: string]: string }
   readonly roles: readonly string[]
 }
+export type WebhookConfig = {
+  readonly url: string
+  readonly events: readonly EventType[]
+  /** Null: signed with the gate's own key alone. */
+  readonly secret: SecretRef | null
+  readonly allow_private: boolean
+}
 export type RouteConfig = { readonly path: string; readonly upstream: string }
 
 /** gate.yaml after short forms, environment and defaults; every path absolute. Frozen. */
@@ -71,6 +79,7 @@ export type GateConfig = {
   readonly journal: { readonly segment_bytes: number; readonly head_file: string }
   readonly evidence: { readonly master_key_file: string }
   readonly idempotency: { readonly ttl_seconds: number }
+  readonly webhooks: { readonly [name: string]: WebhookConfig }
   readonly passthrough: readonly RouteConfig[]
   readonly websocket: readonly RouteConfig[]
   readonly approvals: { readonly sources: { readonly [name: string]: SourceConfig } }

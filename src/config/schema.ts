@@ -1,4 +1,7 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
+import { bareHost, isPublicAddress } from '../adapters/webhook/address.js'
+import { EVENT_TYPES } from '../adapters/webhook/model.js'
 
 /**
  * gate.yaml. Unknown keys are errors, everything has a default, and no key takes a secret: only the
@@ -129,6 +132,44 @@ const listenerTls = z.strictObject({
 })
 const route = z.strictObject({ path, upstream: name.default('default') })
 
+const webhook = z
+  .strictObject({
+    url: z.string().max(2048),
+    events: z
+      .array(z.enum(EVENT_TYPES))
+      .min(1)
+      .max(EVENT_TYPES.length)
+      .refine((events) => new Set(events).size === events.length, 'expected each event once'),
+    secret_env: variable.optional(),
+    secret_file: file.optional(),
+    /** Plain http and addresses of one's own network: for a receiver beside the gate. */
+    allow_private: z.boolean().default(false),
+  })
+  .superRefine((hook, context) => {
+    const fault = (message: string): void =>
+      context.addIssue({ code: 'custom', path: ['url'], message })
+    const url = parseUrl(hook.url)
+    if (url === null || !/^https?:$/.test(url.protocol)) fault('expected an https URL')
+    else if (url.username !== '' || url.password !== '' || url.hash !== '') {
+      fault('expected no user, password or fragment: the receiver checks the signature instead')
+    } else if (!hook.allow_private && url.protocol !== 'https:') {
+      fault('expected https; plain http needs allow_private: true')
+    } else if (
+      !hook.allow_private &&
+      isIP(bareHost(url)) !== 0 &&
+      !isPublicAddress(bareHost(url))
+    ) {
+      fault('this is no public address; it needs allow_private: true')
+    }
+    if (hook.secret_env !== undefined && hook.secret_file !== undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: ['secret_file'],
+        message: 'expected secret_env or secret_file, not both',
+      })
+    }
+  })
+
 export const gateFile = z
   .strictObject({
     // The short form, for one API.
@@ -185,6 +226,7 @@ export const gateFile = z
       .prefault({}),
     evidence: z.strictObject({ master_key_file: file.optional() }).prefault({}),
     idempotency: z.strictObject({ ttl_seconds: seconds.default(86_400) }).prefault({}),
+    webhooks: z.record(name, webhook).prefault({}),
     passthrough: z.array(route).max(256).default([]),
     websocket: z.array(route).max(256).default([]),
     approvals: z

@@ -58,7 +58,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     if (live && incoming.length === 1) setImmediate(drain)
   })
 
-  meet(endpoints, store)
+  meet(endpoints, now.cursor, store)
   for (const delivery of [...state.pending.values()]) courier.accept(delivery)
   try {
     for await (const line of options.lines(state.cursor + 1)) take(line)
@@ -135,14 +135,18 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
 }
 
 /** New ones begin here; those that are gone from gate.yaml are forgotten; another URL is another chance. */
-function meet(endpoints: ReadonlyMap<string, Endpoint>, { state, write }: Store): void {
+function meet(
+  endpoints: ReadonlyMap<string, Endpoint>,
+  head: number,
+  { state, write }: Store,
+): void {
   for (const name of [...state.endpoints.keys()]) {
     if (!endpoints.has(name)) write({ t: 'endpoint', name, state: null })
   }
   for (const { name, url } of endpoints.values()) {
     const known = state.endpoints.get(name)
     if (known?.url === url) continue
-    const from = known?.from ?? state.cursor
+    const from = known?.from ?? head
     write({ t: 'endpoint', name, state: { url, from, disabled: null } })
   }
 }
