@@ -1,41 +1,108 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Plain } from '../../core/json/value.js'
+import { storedResponse } from '../../gate/replay.js'
+import { withdraw } from '../../gate/resolve-withdraw.js'
 import type { Parts } from '../../gate/stage.js'
-import type { Identified, JournalLine } from '../../ports.js'
+import type { Approval, Identified, JournalLine } from '../../ports.js'
 import { readHead } from './read-request.js'
-import { reservedProblem } from './reserved-problem.js'
-import { sendProblem } from './respond.js'
+import { type ReservedCode, reservedProblem } from './reserved-problem.js'
+import { sendProblem, sendReplay } from './respond.js'
 
 /** `/.gate/` is the gate's own and never forwarded (DESIGN §7). */
 export const isReserved = (target: string): boolean => /^\/\.gate(?:[/?]|$)/.test(target)
 
-const ACTION = /^\/\.gate\/v1\/actions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+const ACTION = /^\/\.gate\/v1\/actions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(\/result)?$/
 
 /** A caller's own actions. Another's and an unknown one are the same 404: an id is no oracle. */
 export async function answerReserved(
   req: IncomingMessage,
   res: ServerResponse,
-  { identity, journal }: Pick<Parts, 'identity' | 'journal'>,
+  parts: Parts,
 ): Promise<'unauthenticated' | 'answered'> {
   const { method, target, caller } = readHead(req)
-  const id = ACTION.exec(target)?.[1]
-  if (id === undefined || method !== 'GET') {
-    sendProblem(res, reservedProblem('not_found'))
-    return 'answered'
-  }
-  const agent = await identity.identify(caller)
-  if (agent.kind === 'unknown') {
+  const asked = questionOf(method, target)
+  const agent = asked === null ? null : await parts.identity.identify(caller)
+  if (agent?.kind === 'unknown') {
     sendProblem(res, reservedProblem('unauthenticated'))
     return 'unauthenticated'
   }
-  const lines = await journal.find(id)
-  const status = owns(agent, lines) ? statusOf(id, lines) : null
-  if (status === null) sendProblem(res, reservedProblem('not_found'))
-  else sendJson(res, status)
+  if (asked === null || agent === null) sendProblem(res, reservedProblem('not_found'))
+  else await answerOwner(asked, agent, res, parts)
   return 'answered'
 }
 
+type Question = { readonly kind: 'status' | 'result' | 'withdraw'; readonly id: string }
+
+function questionOf(method: string, target: string): Question | null {
+  const [, id, result] = ACTION.exec(target) ?? []
+  if (id === undefined) return null
+  if (method === 'GET') return { kind: result === undefined ? 'status' : 'result', id }
+  return method === 'DELETE' && result === undefined ? { kind: 'withdraw', id } : null
+}
+
+async function answerOwner(
+  { kind, id }: Question,
+  agent: Known,
+  res: ServerResponse,
+  parts: Parts,
+): Promise<void> {
+  const own = await ownAction(id, agent, parts)
+  const refuse = (code: ReservedCode): void => sendProblem(res, reservedProblem(code))
+  if (own === null) return refuse('not_found')
+  switch (kind) {
+    case 'status':
+      return sendJson(res, own.status)
+    case 'result': {
+      const response =
+        own.concluded === null ? null : await storedResponse(own.concluded.actionId, parts)
+      if (own.concluded === null || response === null) return refuse('no_result')
+      return sendReplay(res, { ...own.concluded, response })
+    }
+    case 'withdraw': {
+      const done = await withdraw(id, agent.agent, parts)
+      if (done.kind === 'refused') return refuse(done.why === 'unknown' ? 'not_found' : 'not_open')
+      const now = await ownAction(id, agent, parts)
+      return now === null ? refuse('not_found') : sendJson(res, now.status)
+    }
+  }
+}
+
 type Known = Extract<Identified, { kind: 'known' }>
+type Own = {
+  readonly status: { [name: string]: Plain }
+  /** The action whose response there is to collect, if one was kept. */
+  readonly concluded: { readonly actionId: string; readonly capsuleId: string } | null
+}
+
+async function ownAction(id: string, agent: Known, parts: Parts): Promise<Own | null> {
+  const approval = await parts.state.approval(id)
+  if (approval !== null) return approval.agent === agent.agent ? waitingCall(approval, parts) : null
+  const lines = await parts.journal.find(id)
+  return owns(agent, lines) ? ordinaryCall(id, lines) : null
+}
+
+/** A call that was put before a human: how that stands, and what came of it. */
+async function waitingCall(approval: Approval, parts: Parts): Promise<Own> {
+  const { approvalId, state, parent, deadline, hitl } = approval
+  const closed = state.kind === 'closed' ? state : null
+  const standing = closed?.capsuleId ?? parent
+  const [line] = await parts.journal.find(standing)
+  const kept = closed === null ? null : await storedResponse(closed.actionId, parts)
+  return {
+    concluded: closed,
+    status: {
+      action_id: approvalId,
+      state: closed === null ? (state.kind === 'approved' ? 'approved' : 'waiting') : 'concluded',
+      verdict: closed?.verdict ?? verdictOf(line),
+      capsule_id: standing,
+      result_available: kept !== null,
+      approval_id: approvalId,
+      expires_at: deadline.at,
+      on_approval: hitl.on_approval,
+      concluded_by: closed?.actionId ?? null,
+    },
+  }
+}
 
 /** The dispatch line names the agent; a refusal's capsule only the agent's identity and version. */
 function owns(agent: Known, lines: readonly JournalLine[]): boolean {
@@ -44,34 +111,38 @@ function owns(agent: Known, lines: readonly JournalLine[]): boolean {
   return lines.some((line) => capsuleOf(line)?.developer === agent.developer)
 }
 
-function statusOf(id: string, lines: readonly JournalLine[]): { [name: string]: Plain } | null {
+function ordinaryCall(id: string, lines: readonly JournalLine[]): Own | null {
   // Newest first: an outcome of the same action stands before the action.
   const line = lines.find((candidate) => capsuleOf(candidate)?.action_id === id)
   if (line === undefined) {
     return lines.some(({ type }) => type === 'ACTION_DISPATCHED')
-      ? {
-          action_id: id,
-          state: 'in_flight',
-          verdict: null,
-          capsule_id: null,
-          result_available: false,
-        }
+      ? { status: ordinaryStatus(id, 'in_flight', null, null, false), concluded: null }
       : null
   }
-  const capsule = capsuleOf(line)
-  const disposition = capsule?.disposition as { verdict_class?: Plain } | undefined
+  const capsuleId = String(capsuleOf(line)?.capsule_id)
   const settles = line.settles as { replayable?: Plain } | undefined
+  const kept = settles?.replayable === true
   return {
-    action_id: id,
-    state: 'concluded',
-    verdict: disposition?.verdict_class ?? null,
-    capsule_id: (capsule?.capsule_id as Plain | undefined) ?? null,
-    result_available: settles?.replayable === true,
+    status: ordinaryStatus(id, 'concluded', verdictOf(line), capsuleId, kept),
+    concluded: { actionId: id, capsuleId },
   }
 }
 
-const capsuleOf = (line: JournalLine): { readonly [member: string]: unknown } | undefined =>
-  line.type === 'CAPSULE' ? (line.capsule as { readonly [member: string]: unknown }) : undefined
+const ordinaryStatus = (
+  action_id: string,
+  state: 'in_flight' | 'concluded',
+  verdict: Plain,
+  capsule_id: Plain,
+  result_available: boolean,
+): { [name: string]: Plain } => ({ action_id, state, verdict, capsule_id, result_available })
+
+const capsuleOf = (
+  line: JournalLine | undefined,
+): { readonly [member: string]: unknown } | undefined =>
+  line?.type === 'CAPSULE' ? (line.capsule as { readonly [member: string]: unknown }) : undefined
+
+const verdictOf = (line: JournalLine | undefined): Plain =>
+  (capsuleOf(line)?.disposition as { verdict_class?: Plain } | undefined)?.verdict_class ?? null
 
 function sendJson(res: ServerResponse, value: { [name: string]: Plain }): void {
   const body = Buffer.from(JSON.stringify(value), 'utf8')

@@ -8,6 +8,17 @@ const ROWS = {
     said: 'There is no such resource, or it is not yours.',
     instead: 'Ask for an action whose id you were given in Gate-Action.',
   },
+  no_result: {
+    status: 404,
+    said: 'There is no result to collect.',
+    instead:
+      'Ask for the status; the result of a call is kept where its tool or an Idempotency-Key says so.',
+  },
+  not_open: {
+    status: 409,
+    said: 'The request cannot be withdrawn: it is over, halted, or being concluded.',
+    instead: 'Ask for its status.',
+  },
   unauthenticated: { status: 401, ...words(TABLE.unauthenticated) },
 } as const
 
@@ -18,7 +29,9 @@ function words({ said, instead }: { said: string; instead: string }): {
   return { said, instead }
 }
 
-export function reservedProblem(code: keyof typeof ROWS): Problem {
+export type ReservedCode = keyof typeof ROWS
+
+export function reservedProblem(code: ReservedCode): Problem {
   const { status, said, instead } = ROWS[code]
   return {
     type: `urn:capsule-gate:error:${code}`,

@@ -3,6 +3,7 @@ import type { Header } from '../../core/call.js'
 import type { Problem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer.js'
 import type { HeldResponse } from '../../ports.js'
+import { pendingHeaders } from './pending-headers.js'
 import type { Release } from './release.js'
 import { flat, gateHeaders } from './response-headers.js'
 
@@ -19,7 +20,10 @@ export function respond(answer: Answer, res: ServerResponse, release: Release | 
       else release.complete(answer)
       return
     case 'refused':
-      sendProblem(res, answer.problem, gateHeaders(answer))
+      sendProblem(res, answer.problem, [
+        ...pendingHeaders(answer.problem, res.req),
+        ...gateHeaders(answer),
+      ])
       return
     case 'replayed':
       sendReplay(res, answer)
@@ -80,7 +84,7 @@ function toRetry({ status, retry_after_seconds: seconds }: Problem): readonly He
   }
 }
 
-function sendReplay(
+export function sendReplay(
   res: ServerResponse,
   {
     response,

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { utf8 } from '../../core/text.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
+import { backgroundDispatch } from './background.js'
 import { refuseBytes } from './client-error.js'
 import { type Connections, trackConnections } from './connections.js'
 import { governExchange, type Incoming } from './exchange.js'
@@ -144,7 +145,15 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   })
 
   return {
-    listen: (port, host) => listen(server, port, host),
+    async listen(port, host) {
+      const address = await listen(server, port, host)
+      options.gate
+        .dispatchApproved(backgroundDispatch(options, cutOff.signal))
+        .catch((error: unknown) =>
+          report({ level: 'error', event: 'approved_not_dispatched', detail: String(error) }),
+        )
+      return address
+    },
     reloadTls(files) {
       if ('setSecureContext' in server) server.setSecureContext(secureContext(files))
     },

@@ -1,0 +1,51 @@
+import type { Header } from '../../core/call.js'
+import { utf8 } from '../../core/text.js'
+import type { BackgroundDispatch } from '../../gate/approve-dispatch.js'
+import type { ProxyOptions } from './options.js'
+import { relay } from './relay.js'
+import type { Release } from './release.js'
+import { clientHeaders } from './response-headers.js'
+
+/** `on_approval: dispatch`: the same way to the upstream, with nobody at the other end. */
+export const backgroundDispatch =
+  ({ upstreams, gate, limits }: ProxyOptions, signal: AbortSignal): BackgroundDispatch =>
+  (call) => {
+    const to = call.kind === 'http' ? upstreams.get(call.upstream) : undefined
+    if (call.kind !== 'http' || to === undefined) return null
+    const { dispatch } = relay(
+      call,
+      (rule) =>
+        keep(limits.holdLimit, (headers) =>
+          clientHeaders(headers, call.target, to.origin, rule.response_location),
+        ),
+      { to, tenantSalt: utf8(gate.parts.tenantSalt), signal },
+    )
+    return dispatch
+  }
+
+/** Holds the answer for collection, up to the hold limit; what is longer is observed and let go. */
+function keep(limit: number, shown: (headers: readonly Header[]) => readonly Header[]): Release {
+  let head: { readonly status: number; readonly headers: readonly Header[] } | null = null
+  let pieces: Uint8Array[] | null = []
+  let size = 0
+  return {
+    started: () => false,
+    held: () =>
+      head === null || pieces === null ? null : { ...head, body: Buffer.concat(pieces) },
+    complete: () => undefined,
+    cut: () => undefined,
+    sink: {
+      head(status, headers) {
+        head = { status, headers: shown(headers) }
+        return undefined
+      },
+      data(chunk) {
+        size += chunk.length
+        if (size > limit) pieces = null
+        pieces?.push(chunk)
+        return undefined
+      },
+      trailers: () => undefined,
+    },
+  }
+}
