@@ -22,7 +22,7 @@ export async function list(options: ListOptions): Promise<void> {
   const read = ledgerReader(filterOf(options))
   const show = printer(options)
   for await (const { line } of readAll(await ledgerFiles(options.data))) {
-    const entry = read(line)
+    const entry = read.entry(line)
     if (entry !== null) show(entry)
   }
 }
@@ -44,7 +44,7 @@ export async function tail(
   }
   let live = last === 0
   for await (const { line } of readAll(files, options.follow === true ? { signal } : undefined)) {
-    const entry = read(line)
+    const entry = read.entry(line)
     if (entry !== null) {
       if (live) show(entry)
       else if (held.push(entry) > wanted) held.shift()

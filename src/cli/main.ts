@@ -4,9 +4,14 @@ import { Command, CommanderError } from 'commander'
 import * as config from './config.js'
 import * as conformance from './conformance.js'
 import * as demo from './demo.js'
+import * as doctor from './doctor.js'
+import * as evidence from './evidence.js'
+import * as halt from './halt.js'
 import * as init from './init.js'
 import * as keys from './keys.js'
+import * as ledger from './ledger.js'
 import * as manifest from './manifest.js'
+import * as outcome from './outcome.js'
 import { EXIT, plain, UsageError } from './output.js'
 import * as serve from './serve.js'
 import * as tokens from './tokens.js'
@@ -23,6 +28,11 @@ const COMMANDS: readonly { register(program: Command): void }[] = [
   keys,
   verify,
   conformance,
+  ledger,
+  evidence,
+  halt,
+  outcome,
+  doctor,
 ]
 
 async function main(argv: readonly string[]): Promise<number> {

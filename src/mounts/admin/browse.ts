@@ -30,41 +30,58 @@ export type Page = {
 
 type Sender = { readonly agent: string; readonly tool: string }
 
-/** Lines in journal order in, entries that match out; what was dispatched is remembered until concluded. */
-export function ledgerReader(filter: LedgerFilter): (line: JournalLine) => Entry | null {
+export type LedgerReader = {
+  /** The entry of a capsule line that is wanted, else null; lines MUST come in journal order. */
+  entry(line: JournalLine): Entry | null
+  /** The action whose dispatch line stands before the first line read, if this one concludes it. */
+  misses(line: JournalLine): string | null
+  remember(line: JournalLine): void
+}
+
+/** Who sent what is remembered from its dispatch line until its conclusion. */
+export function ledgerReader(filter: LedgerFilter): LedgerReader {
   const from = filter.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(filter.from)
   const to = filter.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(filter.to)
   const senders = new Map<string, Sender>()
-  return (line) => {
-    if (line.type === 'ACTION_DISPATCHED') {
-      senders.set(String(line.action_id), { agent: String(line.agent), tool: String(line.tool) })
-      return null
-    }
-    if (line.type !== 'CAPSULE') return null
-    const capsule = line.capsule as Capsule
-    const sender = senders.get(capsule.action_id) ?? null
-    senders.delete(capsule.action_id)
-    const at = Date.parse(line.at)
-    const wanted =
-      at >= from &&
-      at <= to &&
-      (filter.verdict === undefined || filter.verdict === capsule.disposition.verdict_class) &&
-      (filter.tool === undefined || filter.tool === sender?.tool) &&
-      (filter.agent === undefined || filter.agent === (sender?.agent ?? capsule.developer))
-    if (!wanted) return null
-    const { agent, tool } = sender ?? { agent: null, tool: null }
-    return { seq: line.seq, at: line.at, agent, tool, capsule }
+  const remember = (line: JournalLine): void => {
+    if (line.type !== 'ACTION_DISPATCHED') return
+    senders.set(String(line.action_id), { agent: String(line.agent), tool: String(line.tool) })
+  }
+  return {
+    remember,
+    misses(line) {
+      if (line.type !== 'CAPSULE') return null
+      const { action_id, action_type, effect } = line.capsule as Capsule
+      // Outcomes and passed-through requests are informational and were never dispatched here.
+      const dispatched = effect !== undefined && action_type === 'decide'
+      return dispatched && !senders.has(action_id) ? action_id : null
+    },
+    entry(line) {
+      remember(line)
+      if (line.type !== 'CAPSULE') return null
+      const capsule = line.capsule as Capsule
+      const sender = senders.get(capsule.action_id) ?? null
+      senders.delete(capsule.action_id)
+      const at = Date.parse(line.at)
+      const wanted =
+        at >= from &&
+        at <= to &&
+        (filter.verdict === undefined || filter.verdict === capsule.disposition.verdict_class) &&
+        (filter.tool === undefined || filter.tool === sender?.tool) &&
+        (filter.agent === undefined || filter.agent === (sender?.agent ?? capsule.developer))
+      if (!wanted) return null
+      const { agent, tool } = sender ?? { agent: null, tool: null }
+      return { seq: line.seq, at: line.at, agent, tool, capsule }
+    },
   }
 }
 
 /** One request reads so many lines and no more: the journal is the data plane's too. */
 const WINDOW = 10_000
-/** A call is concluded soon after it is dispatched: so far back its dispatch line is looked for. */
-const LEAD = 1_000
 
 /** The newest `limit` matches before a line, newest first. */
 export async function browse(
-  journal: Pick<Journal, 'head' | 'lines'>,
+  journal: Pick<Journal, 'head' | 'lines' | 'find'>,
   filter: LedgerFilter,
   { before, limit }: { readonly before: number | null; readonly limit: number },
 ): Promise<Page> {
@@ -81,7 +98,7 @@ export async function browse(
 }
 
 async function readWindow(
-  journal: Pick<Journal, 'lines'>,
+  journal: Pick<Journal, 'lines' | 'find'>,
   filter: LedgerFilter,
   start: number,
   end: number,
@@ -92,11 +109,14 @@ async function readWindow(
   let overflow = false
   let reached = Number.NEGATIVE_INFINITY
   if (start >= end) return { entries: [], before: null }
-  for await (const line of journal.lines(Math.max(1, start - LEAD))) {
+  for await (const line of journal.lines(start)) {
     if (line.seq >= end) break
-    const entry = read(line)
-    if (line.seq < start) continue
     if (line.seq === start) reached = Date.parse(line.at)
+    const early = read.misses(line)
+    if (early !== null) {
+      for (const dispatch of await journal.find(early)) read.remember(dispatch)
+    }
+    const entry = read.entry(line)
     if (entry === null) continue
     found.push(entry)
     if (found.length > limit) {

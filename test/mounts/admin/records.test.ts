@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import type { Capsule } from '../../../src/core/capsule/model.js'
 import { decodeSign1 } from '../../../src/core/statement/sign1.js'
+import { browse } from '../../../src/mounts/admin/browse.js'
 import { verifyLedger, verifyStatement } from '../../../src/verify.js'
 import { OTHER_TOKEN } from '../../support/rig.js'
 import { idsOf, type Plane, startPlane } from './harness.js'
@@ -100,6 +101,15 @@ describe('actions and capsules', () => {
     expect(early.capsules.every((entry) => entry.at <= at)).toBe(true)
     expect(late.capsules.every((entry) => entry.at >= at)).toBe(true)
     expect(early.capsules.length + late.capsules.length).toBeGreaterThanOrEqual(capsules.length)
+  })
+
+  it('knows the tool of a call that was dispatched before the lines a page reads', async () => {
+    const { capsules } = await list('tool=create_refund')
+    const seq = Number(capsules[0]?.seq)
+    const journal = plane.gate.data.journal
+    const cut = { ...journal, lines: () => journal.lines(seq) }
+    const page = await browse(cut, { tool: 'create_refund' }, { before: seq + 1, limit: 5 })
+    expect(page.entries.map((entry) => [entry.seq, entry.tool])).toEqual([[seq, 'create_refund']])
   })
 
   it('pages to the same list whatever the page size', async () => {

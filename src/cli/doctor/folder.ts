@@ -1,0 +1,114 @@
+import { existsSync, readdirSync, type Stats, statSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { readTokens, tokensFile } from '../../adapters/identity/tokens.js'
+import { RESERVE_BYTES } from '../../adapters/journal/model.js'
+import { listKeys } from '../../adapters/keys/keyring.js'
+import { openSigner } from '../../adapters/keys/signer.js'
+import type { GateConfig } from '../../config/model.js'
+import { utf8 } from '../../core/text.js'
+import { attempt, type Check, fail, ok, warn } from './check.js'
+
+/** What stands on disk: who may read it, whether keys sign, whether there is room. */
+export async function checkFolder(config: GateConfig): Promise<readonly Check[]> {
+  const { data_dir: dir } = config
+  if (!existsSync(dir)) {
+    return [warn('data folder', `${dir} is not there yet`, 'capsule-gate serve makes it')]
+  }
+  return [
+    ...permissions(config),
+    ...(await attempt('keys', `capsule-gate keys create --dir ${join(dir, 'keys')}`, () =>
+      keys(join(dir, 'keys')),
+    )),
+    ...(await attempt('disk', `check the mount of ${dir}`, () => space(dir))),
+    ...(await attempt(
+      'tokens',
+      `repair ${tokensFile(dir)}, or remove it and issue new tokens`,
+      () => tokens(dir),
+    )),
+  ]
+}
+
+const octal = ({ mode }: Stats): string => (mode & 0o777).toString(8).padStart(4, '0')
+
+function permissions({ data_dir, evidence }: GateConfig): Check[] {
+  const found: Check[] = []
+  const folder = statSync(data_dir)
+  if ((folder.mode & 0o022) !== 0) {
+    const said = `${data_dir} has mode ${octal(folder)}: others may replace what is in it`
+    found.push(fail('permissions', said, `chmod 700 ${data_dir}`))
+  } else if ((folder.mode & 0o077) !== 0) {
+    const said = `${data_dir} has mode ${octal(folder)}: others may look in`
+    found.push(warn('permissions', said, `chmod 700 ${data_dir}`))
+  }
+  const own = process.getuid?.()
+  if (own !== undefined && own !== 0 && folder.uid !== own) {
+    const said = `${data_dir} belongs to user ${folder.uid}, you are ${own}`
+    found.push(fail('permissions', said, 'run as the user the gate runs as, or chown -R it'))
+  }
+  const keyFolder = join(data_dir, 'keys')
+  const secrets = [
+    ...(existsSync(keyFolder) ? readdirSync(keyFolder) : [])
+      .filter((name) => /\.(?:key|salt)$/.test(name))
+      .map((name) => join(keyFolder, name)),
+    evidence.master_key_file,
+    tokensFile(data_dir),
+  ]
+  for (const path of new Set(secrets)) {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat !== undefined && (stat.mode & 0o077) !== 0) {
+      const said = `${path} has mode ${octal(stat)}: a secret that others may read`
+      found.push(fail('permissions', said, `chmod 600 ${path}`))
+    }
+  }
+  return found.length > 0 ? found : [ok('permissions', `${data_dir} is its owner's alone`)]
+}
+
+function keys(dir: string): Check[] {
+  if (!existsSync(dir)) return [warn('keys', 'none yet', 'capsule-gate serve makes them')]
+  const active = listKeys(dir).filter(({ status }) => status === 'active')
+  const signer = openSigner(dir)
+  for (const { purpose } of active) signer.sign(purpose, utf8('capsule-gate/doctor\n'))
+  return [ok('keys', active.map(({ purpose, epoch }) => `${purpose} epoch ${epoch}`).join(', '))]
+}
+
+const MIB = 1024 * 1024
+/** Both reserves and a segment: below it the gate cannot be sure to conclude what it dispatched. */
+const LEAST = 96 * MIB
+const LITTLE = 1024 * MIB
+
+async function space(dir: string): Promise<Check[]> {
+  const { bavail, bsize } = await statfs(dir)
+  const free = bavail * bsize
+  const said = `${Math.floor(free / MIB)} MiB free for ${dir}`
+  const way = `make room on the file system of ${dir}, or: capsule-gate ledger archive --data ${dir} --to ELSEWHERE`
+  const room =
+    free < LEAST
+      ? fail('disk', said, way)
+      : free < LITTLE
+        ? warn('disk', said, way)
+        : ok('disk', said)
+  const reserve = join(dir, 'journal', 'reserve')
+  const size = statSync(reserve, { throwIfNoEntry: false })?.size
+  if (size === undefined || size === RESERVE_BYTES) return [room]
+  const short = `${reserve} holds ${size} of ${RESERVE_BYTES} bytes: the disk was full`
+  return [room, warn('disk reserve', short, 'make room; the gate fills it again by itself')]
+}
+
+function tokens(dir: string): Check[] {
+  const roles = readTokens(dir).map(({ role }) => role)
+  const make = `capsule-gate tokens create --role operator --name YOU --dir ${dir}`
+  if (!roles.includes('operator')) {
+    return [warn('tokens', 'nobody has an operator token: only a signal can halt the gate', make)]
+  }
+  return [
+    ok(
+      'tokens',
+      `${roles.length} issued, ${roles.filter((r) => r === 'operator').length} for operators`,
+    ),
+  ]
+}
+
+/** A head file that is restored together with the journal notices nothing. */
+export const besides = (dir: string, file: string): boolean =>
+  !`${dirname(file)}/`.startsWith(`${dir}/`)
