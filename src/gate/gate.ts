@@ -91,7 +91,10 @@ export async function startGate(boot: Boot): Promise<Gate> {
     },
     withdraw: (approvalId, agent) => withdraw(approvalId, agent, parts),
     issueStanding: (order) => issueStanding(order, parts),
-    revokeStanding: (grant, by) => revokeStanding(grant, by, parts),
+    async revokeStanding(grant, by) {
+      await revokeStanding(grant, by, parts)
+      turn()
+    },
     expireDue: expiry.run,
     dispatchApproved: background.register,
     async stop() {

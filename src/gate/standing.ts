@@ -53,7 +53,7 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
   return { kind: 'issued', grant }
 }
 
-/** Effective on the next call and on calls not yet reserved; one already sent is not taken back. */
+/** The caller turns the generation after it resolves, so that calls not yet sent are stopped too (promise 5). */
 export async function revokeStanding(grant: string, by: string, parts: Parts): Promise<void> {
   const voter = pseudonym(by, parts.tenantSalt, parts.crypto)
   await parts.journal.append([signed('GRANT_REVOKED', { grant, voter }, parts)])

@@ -163,7 +163,7 @@ async function check(at: Rig, sent: ReadonlyMap<string, number>): Promise<void> 
   // And a restart from the first line would know exactly what this gate knows.
   const again = createEmbeddedState({ keyTtlSeconds: 24 * 60 * 60 })
   for (const line of lines) again.apply(line)
-  expect(JSON.stringify(again.dump())).toBe(JSON.stringify(gate.data.state.dump()))
+  expect(again.dump()).toEqual(gate.data.state.dump())
 
   for (const count of sent.values()) expect(count).toBe(1)
   const capsules = (await at.capsules()).map(({ capsule }) => capsule)

@@ -337,6 +337,21 @@ describe('standing grants', () => {
     expect(JSON.stringify(await at.lines())).not.toContain('olga')
   })
 
+  it('stops a call that is not yet sent when it is revoked', async () => {
+    let revoke: (() => Promise<void>) | null = null
+    await start({
+      seam: async (name) => {
+        if (name === 'before_first_byte') await revoke?.()
+      },
+    })
+    const issued = await at.gate.issueStanding(order())
+    if (issued.kind !== 'issued') throw new Error('not issued')
+    revoke = () => at.gate.revokeStanding(issued.grant, 'olga')
+    const how = tool()
+    expect(await run(LARGE, how)).toMatchObject({ code: 'judgement_stale' })
+    expect(how.sent).toEqual([])
+  })
+
   it('closes what was asked before it was given', async () => {
     await start()
     const { actionId, capsuleId } = await ask()
