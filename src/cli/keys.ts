@@ -2,6 +2,8 @@ import { type Command, Option } from 'commander'
 import { createKeys } from '../adapters/keys/create.js'
 import { exportKeyring, listKeys, type OwnKey, PURPOSES } from '../adapters/keys/keyring.js'
 import { rotateKeys } from '../adapters/keys/rotate.js'
+import { whpk } from '../adapters/webhook/sign.js'
+import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { SigningPurpose } from '../ports.js'
 import { painter, print, printJson, table } from './output.js'
 
@@ -42,11 +44,24 @@ export function register(program: Command): void {
       }
     })
 
-  add('export', 'print the public keyring that verifiers pin').action((options: Options) => {
-    const keyring = exportKeyring(options.dir)
-    if (options.json) printJson(keyring)
-    else print(JSON.stringify(keyring, null, 2))
-  })
+  add('export', 'print the public keyring that verifiers pin')
+    .option('--webhook', 'only the webhook keys, as receivers of webhooks take them (whpk_…)')
+    .action((options: Options & { webhook?: boolean }) => {
+      const keyring = exportKeyring(options.dir)
+      if (options.webhook === true) showWebhookKeys(keyring.keys, options.json === true)
+      else if (options.json) printJson(keyring)
+      else print(JSON.stringify(keyring, null, 2))
+    })
+}
+
+/** Newest first: a receiver accepts the retired one while deliveries signed with it are under way. */
+function showWebhookKeys(keys: readonly PublicKeyRecord[], json: boolean): void {
+  const own = keys
+    .filter(({ purpose }) => purpose === 'webhook')
+    .map(({ public_key, status, epoch }) => ({ key: whpk(public_key), status, epoch }))
+    .reverse()
+  if (json) printJson({ keys: own })
+  else for (const line of table(own.map(({ key, status }) => [key, status]))) print(line)
 }
 
 function show(keys: readonly OwnKey[]): void {
