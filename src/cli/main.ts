@@ -16,6 +16,7 @@ import { EXIT, plain, UsageError } from './output.js'
 import * as serve from './serve.js'
 import * as tokens from './tokens.js'
 import * as verify from './verify.js'
+import * as webhooks from './webhooks.js'
 
 /** One file per command; each registers itself and sets the exit code. */
 const COMMANDS: readonly { register(program: Command): void }[] = [
@@ -33,6 +34,7 @@ const COMMANDS: readonly { register(program: Command): void }[] = [
   halt,
   outcome,
   doctor,
+  webhooks,
 ]
 
 async function main(argv: readonly string[]): Promise<number> {
