@@ -21,7 +21,7 @@ function source(place: string): string {
   const text = read(path)
   if (region === undefined) return text
   const [, indent = '', body = ''] =
-    new RegExp(`\\n( *)// #region ${region}\\n([\\s\\S]*?)\\n *// #endregion ${region}\\n`).exec(
+    new RegExp(`^( *)// #region ${region}\\n([\\s\\S]*?)\\n *// #endregion ${region}$`, 'm').exec(
       text,
     ) ?? []
   expect({ place, found: body !== '' }).toEqual({ place, found: true })
