@@ -166,6 +166,7 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
               },
       },
       admin: given.listeners.admin,
+      metrics: given.listeners.metrics ?? null,
     },
     identity: {
       agents,

@@ -68,6 +68,7 @@ export type GateConfig = {
       } | null
     }
     readonly admin: { readonly host: string; readonly port: number }
+    readonly metrics: { readonly port: number } | null
   }
   readonly identity: {
     readonly agents: { readonly [name: string]: AgentConfig }

@@ -195,6 +195,8 @@ export const gateFile = z
         admin: z
           .strictObject({ host: host.default('127.0.0.1'), port: port.default(8081) })
           .prefault({}),
+        /** Prometheus text without a token, on 127.0.0.1 and nowhere else. */
+        metrics: z.strictObject({ port }).optional(),
       })
       .prefault({}),
     identity: z

@@ -21,7 +21,7 @@ export const createAdmin = (options: AppOptions): AdminServer =>
   serverOf(createApp(ROUTES, options, createApprover(options)) as RequestListener)
 
 /** Prometheus text without a token, for a scraper on the same host; it says nothing but numbers and names of tools. */
-export const createMetricsListener = (metrics: Metrics): AdminServer =>
+const createMetricsListener = (metrics: Metrics): AdminServer =>
   serverOf((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end()
@@ -55,8 +55,12 @@ function serverOf(listener: RequestListener): AdminServer {
   }
 }
 
+/** Without a token there is no other place for it (DESIGN §7). */
+const LOOPBACK = '127.0.0.1'
+
 export type Attached = {
   readonly admin: AddressInfo
+  readonly metrics: AddressInfo | null
   close(): Promise<void>
 }
 
@@ -92,12 +96,17 @@ export async function attachAdmin(
   })
   const { host, port } = config.listeners.admin
   const admin = await server.listen(port, host)
+  const scraped = createMetricsListener(metrics)
+  const { metrics: open } = config.listeners
+  const scrape = open === null ? null : await scraped.listen(open.port, LOOPBACK)
   const halt = (): void => haltAll(gate, report)
   process.on('SIGUSR2', halt)
   return {
     admin,
+    metrics: scrape,
     async close() {
       process.off('SIGUSR2', halt)
+      if (scrape !== null) await scraped.close()
       await server.close()
     },
   }

@@ -1,5 +1,8 @@
 import { createServer } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
+import { systemClock } from '../../../src/config/clock.js'
+import { createMetrics } from '../../../src/mounts/admin/metrics.js'
+import { attachAdmin } from '../../../src/mounts/admin/server.js'
 import { OTHER_TOKEN } from '../../support/rig.js'
 import { type Plane, startPlane } from './harness.js'
 
@@ -99,6 +102,41 @@ describe('metrics', () => {
       expect(text).toContain(
         `gate_policy_info{digest="${plane.gate.world().policy.digest}",mode="enforce"} 1`,
       )
+    }))
+})
+
+describe('the metrics listener', () => {
+  it('answers without a token on loopback, with numbers and nothing else', () =>
+    withPlane({}, async (plane) => {
+      const metrics = createMetrics(systemClock)
+      const attached = await attachAdmin(
+        plane.gate,
+        {
+          data_dir: `${plane.rig.dir}/data`,
+          approvals: { sources: {} },
+          upstreams: {},
+          listeners: {
+            data: { host: '127.0.0.1', port: 0, tls: null },
+            admin: { host: '127.0.0.1', port: 0 },
+            metrics: { port: 0 },
+          },
+        },
+        { metrics, report: () => undefined },
+      )
+      try {
+        expect(attached.metrics?.address).toBe('127.0.0.1')
+        const ask = (path: string, method = 'GET'): Promise<Response> =>
+          fetch(`http://127.0.0.1:${attached.metrics?.port}${path}`, { method })
+        const answered = await ask('/metrics')
+        expect(answered.status).toBe(200)
+        expect(await answered.text()).toContain('gate_approvals_pending 0')
+        for (const path of ['/v1/halts', '/v1/capsules', '/livez', '/', '/metrics?x=1']) {
+          expect((await ask(path)).status).toBe(404)
+        }
+        expect((await ask('/metrics', 'POST')).status).toBe(404)
+      } finally {
+        await attached.close()
+      }
     }))
 })
 
