@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import * as approvals from './approvals.js'
 import * as config from './config.js'
 import * as conformance from './conformance.js'
 import * as demo from './demo.js'
@@ -31,6 +32,7 @@ const COMMANDS: readonly { register(program: Command): void }[] = [
   conformance,
   ledger,
   evidence,
+  approvals,
   halt,
   outcome,
   doctor,
