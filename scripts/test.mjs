@@ -19,6 +19,21 @@ function step(name, command, args) {
   return status === 0
 }
 
+/** The pages are tried in a real browser: installed where that is allowed, else those suites say they did not run. */
+function browser() {
+  const found = () =>
+    ['chromium', 'chromium-browser', 'google-chrome'].some(
+      (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
+    )
+  if (found()) return
+  const quiet = { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }
+  if (process.getuid?.() === 0 && spawnSync('sh', ['-c', 'command -v apt-get']).status === 0) {
+    spawnSync('apt-get', ['update', '-qq'], quiet)
+    spawnSync('apt-get', ['install', '-y', '-qq', 'chromium'], quiet)
+  }
+  if (!found()) process.stdout.write('\nbrowser: no Chromium here; its suites do not run\n')
+}
+
 const node = (...args) => [process.execPath, args]
 const bin = (name) => join('node_modules', '.bin', name)
 
@@ -27,6 +42,7 @@ step('types', bin('tsc'), ['-p', 'tsconfig.json'])
 step('lint and format', bin('biome'), ['check', '--error-on-warnings', '.'])
 step('build', bin('tsc'), ['-p', 'tsconfig.build.json'])
 
+browser()
 const scratch = mkdtempSync(join(tmpdir(), 'capsule-gate-test-'))
 const report = join(scratch, 'jest.json')
 process.stdout.write('\n── suites\n')

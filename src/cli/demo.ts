@@ -8,6 +8,7 @@ import { CALLS, type Happened, make } from './demo/agent.js'
 import { demoFolder, writeDemo } from './demo/files.js'
 import { startDemoGate } from './demo/gate.js'
 import {
+  howToDecide,
   howToVerify,
   journalFile,
   keyringFile,
@@ -67,13 +68,10 @@ async function demo({ once, data }: Options): Promise<number> {
       print('')
       for (const line of howToVerify(files.dir, happened[0]?.capsuleId ?? '')) print(line)
       if (once !== true) {
-        for (const line of whatToTry(
-          running.url,
-          files.tokens['support-bot'],
-          running.people,
-          files.approver,
-        ))
-          print(line)
+        for (const waiting of await running.gate.data.state.approvals()) {
+          for (const line of howToDecide(waiting, running.people, files)) print(line)
+        }
+        for (const line of whatToTry(running.url, files.tokens['support-bot'])) print(line)
         print('')
         print('  Ctrl-C ends it; the records stay.')
         await stop

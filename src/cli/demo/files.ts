@@ -43,6 +43,9 @@ export function demoFolder(named: string | undefined): string {
   }
 }
 
+/** For the command line; a person with a browser types it in. */
+export const approverFile = (dir: string): string => join(dir, 'approver.token')
+
 /** The manifest and the policies are the package's own examples, unchanged. */
 export function writeDemo(dir: string, toolOrigin: string, credential: string): DemoFiles {
   const tokens = { 'support-bot': newToken(), 'intern-bot': newToken() }
@@ -63,6 +66,7 @@ export function writeDemo(dir: string, toolOrigin: string, credential: string): 
     groups: ['approver'],
     now: new Date(),
   })
+  writeFileSync(approverFile(dir), `${approver}\n`, secret)
   return { dir, config, tokens, approver, credential }
 }
 

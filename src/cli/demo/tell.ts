@@ -1,8 +1,10 @@
 import { join, relative } from 'node:path'
 import type { Capsule } from '../../core/capsule/model.js'
 import { TABLE } from '../../core/verdict/table.js'
+import type { Approval } from '../../ports.js'
 import { type Paint, plain, table } from '../output.js'
 import { bodyOf, type Happened } from './agent.js'
+import { approverFile, type DemoFiles } from './files.js'
 
 /** Enough of an id to find it by. */
 const PREFIX = 12
@@ -59,19 +61,31 @@ function whyOf({ refusal, status }: Happened): string {
 }
 
 /** Only while the gate is up. */
-export const whatToTry = (
-  url: string,
-  token: string,
-  people: string,
-  approver: string,
-): string[] => [
-  '  the waiting call: decide it',
-  `    ${people}`,
-  `    token ${approver}`,
+export const whatToTry = (url: string, token: string): string[] => [
   '  a call of your own',
   `    curl -i ${url}/v1/refunds -H 'Authorization: Bearer ${token}' \\`,
   `      -H 'Content-Type: application/json' -d '${bodyOf({ order: 'o-1001', amount: '9500.00' })}'`,
 ]
+
+/** The call that waits for whoever reads this: in a browser, or here. */
+export function howToDecide(
+  { approvalId, documentDigest }: Pick<Approval, 'approvalId' | 'documentDigest'>,
+  people: string,
+  files: Pick<DemoFiles, 'dir' | 'approver'>,
+): string[] {
+  const how = `--url ${new URL(people).origin} --token-file ${typed(approverFile(files.dir))}`
+  return [
+    '  the waiting call: decide it in a browser',
+    `    ${people}/${approvalId}`,
+    `    token ${files.approver}`,
+    '  or from here: read it, then approve what you have read',
+    `    npx capsule-gate approvals show ${approvalId} \\`,
+    `      ${how}`,
+    `    npx capsule-gate approvals approve ${approvalId} ${documentDigest.slice(0, PREFIX)} \\`,
+    `      ${how}`,
+    '  then the agent sends the same call again, and it runs once',
+  ]
+}
 
 export function howToVerify(dir: string, capsuleId: string): string[] {
   const journal = typed(journalFile(dir))
