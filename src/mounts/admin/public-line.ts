@@ -37,7 +37,8 @@ const ENVELOPE = ['v', 'origin', 'seq', 'prev', 'at', 'type'] as const
 
 export function publicLine(line: JournalLine): { readonly [member: string]: unknown } {
   const shown: Record<string, unknown> = {}
-  for (const member of [...ENVELOPE, ...(PUBLIC[line.type] ?? [])]) {
+  const listed = Object.hasOwn(PUBLIC, line.type) ? (PUBLIC[line.type] ?? []) : []
+  for (const member of [...ENVELOPE, ...listed]) {
     if (Object.hasOwn(line, member)) shown[member] = line[member]
   }
   return shown
