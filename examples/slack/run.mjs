@@ -124,7 +124,7 @@ try {
         tool: 'create_refund',
         agent: 'support-bot',
         deadline: { at: expires_at, on_expiry: 'timeout' },
-        link: `${people}/v1/actions/${approval_id}`,
+        link: `${people}/approvals/${approval_id}`,
       },
     })
     const at = new Date()

@@ -67,7 +67,7 @@ export async function startWebhooks(
     timer: deps.timer ?? systemTimer,
     random: deps.random ?? Math.random,
     resolve: deps.resolve ?? systemResolve,
-    link: (action) => (adminUrl === null ? null : `${adminUrl}/v1/actions/${action}`),
+    link: (page) => (adminUrl === null ? null : `${adminUrl}${page}`),
     tell(told) {
       report(told, deps)
       const noted = note(told, gate)

@@ -6,11 +6,11 @@ import type { EventType, WebhookEvent } from './model.js'
 /** Standard Webhooks 1.0: `{type, timestamp, data}`, thin, below 20 kB. */
 export const MAX_BODY = 20_000
 
-export const bodyOf = (event: WebhookEvent, link: (action: string) => string | null): string =>
+export const bodyOf = (event: WebhookEvent, link: (page: string) => string | null): string =>
   JSON.stringify({
     type: event.type,
     timestamp: event.at,
-    data: { ...event.data, link: event.action === null ? null : link(event.action) },
+    data: { ...event.data, link: event.page === null ? null : link(event.page) },
   })
 
 /** Follows from what it is about, so that a receiver knows a repetition, also one after a crash. */

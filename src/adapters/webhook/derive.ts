@@ -85,7 +85,7 @@ function configured(line: JournalLine, { judges: before }: Context): Derived {
   }
   const events: WebhookEvent[] = []
   const add = (type: EventType, data: EventData): void => {
-    events.push({ type, at: line.at, approval: null, deadline: null, action: null, data })
+    events.push({ type, at: line.at, approval: null, deadline: null, page: null, data })
   }
   const rules = ({ policy_digest, manifest_digests }: JudgesSeen): string =>
     [policy_digest, ...manifest_digests].join()
@@ -117,7 +117,7 @@ function concluded(line: JournalLine, capsule: Capsule, context: Context): Deriv
     at: line.at,
     approval: null,
     deadline: null,
-    action: capsule.action_id,
+    page: `/v1/actions/${capsule.action_id}`,
     data: {
       action_id: capsule.action_id,
       decision_id: capsule['dev.capsulegate.decision_id'] ?? null,
@@ -205,7 +205,7 @@ function about(
     at: line.at,
     approval: id,
     deadline: ASKS.has(type) ? seen.deadline.at : null,
-    action: id,
+    page: `/approvals/${id}`,
     data: {
       approval_id: id,
       tool: short(seen.tool),

@@ -8,8 +8,8 @@ export type IntakeOptions = {
   readonly origin: string
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly clock: Pick<Clock, 'now'>
-  /** Where a person looks at an action or an approval; null where there is no such place. */
-  readonly link: (action: string) => string | null
+  /** The URL of a page of the admin plane; null where nobody can reach it. */
+  readonly link: (page: string) => string | null
 }
 
 /** Lines that are no events are noted in lots; a crash reads so many again. */

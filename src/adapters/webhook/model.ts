@@ -41,8 +41,8 @@ export type WebhookEvent = {
   readonly approval: string | null
   /** After this moment nobody can act on it any more. */
   readonly deadline: string | null
-  /** What `link` points at. */
-  readonly action: string | null
+  /** Where the admin plane shows it; null where it does not. */
+  readonly page: string | null
   readonly data: EventData
 }
 

@@ -257,7 +257,7 @@ export function bench(): Bench {
         timer: time.timer,
         random: () => 0,
         resolve: async () => [],
-        link: (action) => `http://127.0.0.1:8081/v1/actions/${action}`,
+        link: (page) => `http://127.0.0.1:8081${page}`,
         tell(report) {
           told.push(report)
           const wait = [...waits].find(({ kinds }) => kinds.includes(report.kind))

@@ -57,7 +57,7 @@ describe('a delivery', () => {
         document_digest: 'd'.repeat(64),
         deadline: { at: '2026-03-01T13:00:00.000Z', on_expiry: 'timeout' },
         verdict: 'hitl_dispatched',
-        link: 'http://127.0.0.1:8081/v1/actions/a-1',
+        link: 'http://127.0.0.1:8081/approvals/a-1',
       },
     })
     expect(got.headers['content-type']).toBe('application/json')
