@@ -44,7 +44,7 @@ describe('the one-pass writer of built values', () => {
       -0,
       '\ud800',
       { '\udc00': 1 },
-      [1e400],
+      [Number.POSITIVE_INFINITY],
     ] as Plain[]) {
       expect(() => plainText(value, 'normalized')).toThrow(TypeError)
       expect(() => plainText({ a: [value] }, 'as_is')).toThrow(TypeError)
