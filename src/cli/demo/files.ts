@@ -11,8 +11,6 @@ export type DemoFiles = {
   readonly tokens: { readonly [agent in DemoAgent]: string }
   /** What a person signs in with to decide. */
   readonly approver: string
-  /** What the gate shows the tool; no agent has it. */
-  readonly credential: string
 }
 export type DemoAgent = 'support-bot' | 'intern-bot'
 
@@ -46,7 +44,7 @@ export function demoFolder(named: string | undefined): string {
 /** For the command line; a person with a browser types it in. */
 export const approverFile = (dir: string): string => join(dir, 'approver.token')
 
-/** The manifest and the policies are the package's own examples, unchanged. */
+/** Manifest and policies are the package's own, unchanged. The credential is the gate's: no agent has it. */
 export function writeDemo(dir: string, toolOrigin: string, credential: string): DemoFiles {
   const tokens = { 'support-bot': newToken(), 'intern-bot': newToken() }
   for (const [folder, file] of [
@@ -67,7 +65,7 @@ export function writeDemo(dir: string, toolOrigin: string, credential: string): 
     now: new Date(),
   })
   writeFileSync(approverFile(dir), `${approver}\n`, secret)
-  return { dir, config, tokens, approver, credential }
+  return { dir, config, tokens, approver }
 }
 
 const gateYaml = (origin: string, tokens: DemoFiles['tokens']): string => `operator: demo
