@@ -53,27 +53,31 @@ export function ledgerSource(files: LedgerFiles): Source {
 }
 
 const LF = 10
-const SEQ = /^\{"v":1,"origin":"[^"\\]+","seq":(\d+),/
+const PLACE = /^\{"v":1,"origin":"[^"\\]+","seq":(\d+),"prev":"[0-9a-f]{64}","at":"([^"]+)"/
+const FIRST_READ = 64 * 1024
 
-/** Number of the last whole line; 0 without one. Found from the end: the rest need not be read. */
-export async function lastSeq({ dir, numbers }: LedgerFiles): Promise<number> {
+/** Place of the last whole line, found from the end; a torn end is the writer's to mend. */
+export async function lastLine({
+  dir,
+  numbers,
+}: Pick<LedgerFiles, 'dir' | 'numbers'>): Promise<{ seq: number; at: string } | null> {
   for (const number of numbers.toReversed()) {
     const handle = await open(segmentPath(dir, number), 'r')
     try {
       const { size } = await handle.stat()
-      for (let room = Math.min(size, 64 * 1024); room > 0; room = Math.min(size, room * 4)) {
+      for (let room = Math.min(size, FIRST_READ); room > 0; room = Math.min(size, room * 4)) {
         const buffer = Buffer.alloc(room)
         await handle.read(buffer, 0, room, size - room)
         const end = buffer.lastIndexOf(LF)
         const start = end < 1 ? -1 : buffer.lastIndexOf(LF, end - 1)
         if (start < 0 && room < size) continue
-        const seq = end < 0 ? undefined : SEQ.exec(buffer.toString('latin1', start + 1, end))?.[1]
-        if (seq !== undefined) return Number(seq)
+        const [, seq, at] = PLACE.exec(buffer.toString('latin1', start + 1, Math.max(end, 0))) ?? []
+        if (seq !== undefined && at !== undefined) return { seq: Number(seq), at }
         break
       }
     } finally {
       await handle.close()
     }
   }
-  return 0
+  return null
 }

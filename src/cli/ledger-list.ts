@@ -5,7 +5,7 @@ import { statementOf } from '../gate/prove.js'
 import { type Entry, ledgerReader } from '../mounts/admin/browse.js'
 import { publicLine } from '../mounts/admin/public-line.js'
 import type { JournalLine } from '../ports.js'
-import { lastSeq, ledgerFiles, readAll } from './ledger-files.js'
+import { lastLine, ledgerFiles, readAll } from './ledger-files.js'
 import { type Paint, painter, plain, print, printJson, UsageError } from './output.js'
 
 export type ListOptions = {
@@ -35,7 +35,7 @@ export async function tail(
   const wanted = Number(options.lines)
   if (!Number.isSafeInteger(wanted) || wanted < 0) throw new UsageError('--lines: a whole number')
   const files = await ledgerFiles(options.data)
-  const last = await lastSeq(files)
+  const last = (await lastLine(files))?.seq ?? 0
   const read = ledgerReader(filterOf(options))
   const show = printer(options)
   const held: Entry[] = []

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readHeadFile } from '../../adapters/journal/head-file.js'
 import { takeLock } from '../../adapters/journal/lock.js'
-import { listSegments, segmentPath } from '../../adapters/journal/segments.js'
 import type { GateConfig } from '../../config/model.js'
+import { lastLine, ledgerFiles } from '../ledger-files.js'
 import { attempt, type Check, fail, ok, reasonOf, warn } from './check.js'
 import { besides } from './folder.js'
 
@@ -22,7 +21,7 @@ export async function checkJournal(config: GateConfig, now: number): Promise<rea
       async () => {
         // Before the line is read: a running gate writes the line first and the head after it.
         const head = await readHeadFile(config.journal.head_file)
-        const last = await lastLine(dir)
+        const last = await lastLine(await ledgerFiles(config.data_dir))
         if (last === null) return [ok('journal', 'empty')]
         return [
           ok('journal', `${last.seq} lines, the last at ${last.at}`),
@@ -83,27 +82,4 @@ function secondHead(
   if (besides(data_dir, head_file)) return [found]
   const inside = `${head_file} stands in the data folder and is restored together with it`
   return [found, warn('second head', inside, 'set journal.head_file to another disk or host')]
-}
-
-type Last = { readonly seq: number; readonly at: string }
-const LAST = /"seq":(\d+),"prev":"[0-9a-f]{64}","at":"([^"]+)"/g
-const TAIL = 256 * 1024
-
-/** Of the newest segment that has a whole line; a torn end is the writer's to mend. */
-async function lastLine(dir: string): Promise<Last | null> {
-  const { present } = await listSegments(dir)
-  for (const number of present.toReversed()) {
-    const handle = await open(segmentPath(dir, number), 'r')
-    try {
-      const { size } = await handle.stat()
-      const buffer = Buffer.alloc(Math.min(size, TAIL))
-      await handle.read(buffer, 0, buffer.length, size - buffer.length)
-      const whole = buffer.toString('latin1', 0, buffer.lastIndexOf(10) + 1)
-      const found = [...whole.matchAll(LAST)].at(-1)
-      if (found !== undefined) return { seq: Number(found[1]), at: String(found[2]) }
-    } finally {
-      await handle.close()
-    }
-  }
-  return null
 }
