@@ -137,12 +137,20 @@ export function brokenBy(
 export async function closing<K extends Known>(
   known: K,
   approval: Approval,
-  { state }: Parts,
+  parts: Parts,
 ): Promise<K & Pick<Known, 'decisionId' | 'supersedes'>> {
   const own = { ...known, decisionId: approval.approvalId }
-  const claimed = await state.claim(approval.parent, known.actionId)
-  if (claimed.kind === 'held') return own
-  const now = await state.approval(approval.approvalId)
-  const current = now !== null && now.state.kind !== 'closed' && now.parent === approval.parent
-  return current ? { ...own, supersedes: approval.parent } : own
+  const mine = await mayClose(approval, known.actionId, parts)
+  return mine ? { ...own, supersedes: approval.parent } : own
+}
+
+/** Claimed first and looked at again then: between a look and a claim the item may have moved on. */
+export async function mayClose(
+  { approvalId, parent }: Approval,
+  actionId: string,
+  { state }: Parts,
+): Promise<boolean> {
+  if ((await state.claim(parent, actionId)).kind === 'held') return false
+  const now = await state.approval(approvalId)
+  return now !== null && now.state.kind !== 'closed' && now.parent === parent
 }

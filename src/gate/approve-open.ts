@@ -7,7 +7,7 @@ import type { Plain } from '../core/json/value.js'
 import { isForwardable } from '../core/manifest/headers.js'
 import { utf8 } from '../core/text.js'
 import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
-import { described, isStale } from './approve-find.js'
+import { described, isStale, mayClose } from './approve-find.js'
 import { withoutPending } from './constrain.js'
 import { Exit, Join } from './exit.js'
 import { signed } from './signed-event.js'
@@ -30,9 +30,9 @@ export async function openItem(authorized: Authorized, parts: Parts): Promise<ne
     await state.unclaim(actionId)
     throw new Join(authorized, current)
   }
-  // Held: whoever holds it is closing it, and this item stands beside the one that is ending.
-  const over = current === null ? null : await state.claim(current.parent, actionId)
-  throw asked(authorized, over?.kind === 'claimed' ? current : null, parts)
+  // If not, whoever holds it is closing it, and this item stands beside the one that is ending.
+  const over = current !== null && (await mayClose(current, actionId, parts)) ? current : null
+  throw asked(authorized, over, parts)
 }
 
 /** A grant that this very call found unusable, although its rules are the current ones. */
