@@ -23,7 +23,13 @@ tools:
     match: POST /v1/refunds
     args: {order: string, currency: string, amount: decimal, note: string}
     connection: pooled
-${constraints === 0 ? '' : `    constraints:${FIVE.split('\n').slice(0, constraints + 1).join('\n')}`}
+${
+  constraints === 0
+    ? ''
+    : `    constraints:${FIVE.split('\n')
+        .slice(0, constraints + 1)
+        .join('\n')}`
+}
 `
 /** `count` policies: one permits the bot its refunds, the others are about other agents and limits. */
 export const policyText = (count) =>
@@ -36,7 +42,10 @@ export const policyText = (count) =>
     ),
   ].join('\n')
 const OTHER_TOOLS = (count) =>
-  Array.from({ length: count }, (_, i) => `  op_${i}: {match: POST /ops/${i}, args: {x: string}}`).join('\n')
+  Array.from(
+    { length: count },
+    (_, i) => `  op_${i}: {match: POST /ops/${i}, args: {x: string}}`,
+  ).join('\n')
 
 export async function benchGate({ policies = 100, constraints = 5, more = {} } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'gate-bench-'))
@@ -54,12 +63,14 @@ export async function benchGate({ policies = 100, constraints = 5, more = {} } =
     manifests: [{ manifest, digest: manifestDigest(manifest, nodeCrypto) }],
     policyFolder,
     identity: {
-      tokens: () => new Map([[sha256('t'), { agent: 'support-bot', roles: [], developer: 'bot@1' }]]),
+      tokens: () =>
+        new Map([[sha256('t'), { agent: 'support-bot', roles: [], developer: 'bot@1' }]]),
       issuers: [],
       certificates: new Map(),
       anonymous: false,
     },
-    report: (event) => event.level === 'error' && process.stderr.write(`${JSON.stringify(event)}\n`),
+    report: (event) =>
+      event.level === 'error' && process.stderr.write(`${JSON.stringify(event)}\n`),
     ...more,
   })
   return {
@@ -86,7 +97,9 @@ export function oneCall(gate, index) {
       headers: [['content-type', 'application/json']],
       body: {
         kind: 'read',
-        bytes: encoder.encode(JSON.stringify({ order: `o-${index}`, currency: 'EUR', amount: '5.00', note: PAD })),
+        bytes: encoder.encode(
+          JSON.stringify({ order: `o-${index}`, currency: 'EUR', amount: '5.00', note: PAD }),
+        ),
       },
       tool: null,
       caller: { bearer: 't', certificate: null, asserted: null, source: 'loop' },

@@ -17,7 +17,10 @@ const many = await benchGate({ policies: 1000, constraints: 5 })
 const real = full.gate.parts
 const noJournal = (parts) => {
   let seq = 0
-  return { ...parts.journal, append: async (entries) => entries.map(() => ({ seq: ++seq, at: '', hash: '' })) }
+  return {
+    ...parts.journal,
+    append: async (entries) => entries.map(() => ({ seq: ++seq, at: '', hash: '' })),
+  }
 }
 const noState = {
   ...real.state,
@@ -28,7 +31,10 @@ const noState = {
 const noEvidence = { ...real.evidence, put: async () => undefined }
 const noSigner = { kid: () => new Uint8Array(32), sign: () => new Uint8Array(64) }
 const permit = { kind: 'permit', policies: [], observed: [], request: {} }
-const noPolicy = (parts) => () => ({ ...parts.world(), policy: { ...parts.world().policy, decide: () => permit } })
+const noPolicy = (parts) => () => ({
+  ...parts.world(),
+  policy: { ...parts.world().policy, decide: () => permit },
+})
 
 const stub = (parts) => ({
   ...parts,

@@ -10,7 +10,11 @@ export const spread = (values, digits = 0) =>
 
 export function table(head, rows) {
   const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i].length)))
-  const line = (cells) => `${cells.map((cell, i) => cell.padEnd(widths[i])).join('  ').trimEnd()}\n`
+  const line = (cells) =>
+    `${cells
+      .map((cell, i) => cell.padEnd(widths[i]))
+      .join('  ')
+      .trimEnd()}\n`
   process.stdout.write(`\n${line(head)}${line(widths.map((width) => '─'.repeat(width)))}`)
   for (const row of rows) process.stdout.write(line(row))
 }

@@ -22,4 +22,4 @@ for (const [code, r] of Object.entries(UNRECORDED))
   out += `### ${code}\n\nstatus \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
 out += `## What keeps a gate from starting or a command from working\n\nThese stay on the operator's side: they are printed, never sent.\n\n`
 for (const [code, way] of Object.entries(LOCAL_ERRORS)) out += `### ${code}\n\n${way}\n\n`
-fs.writeFileSync(new URL('../docs/errors.md', import.meta.url), out.trimEnd() + '\n')
+fs.writeFileSync(new URL('../docs/errors.md', import.meta.url), `${out.trimEnd()}\n`)

@@ -70,7 +70,7 @@ async function verifyRecord(
 /** The COSE statement of a CAPSULE line, bit-exact (DESIGN §5). */
 export function statementOf(line: JournalLine): Uint8Array {
   const { capsule, signature } = line
-  const protectedBytes = fromBase64url(String(line['protected']))
+  const protectedBytes = fromBase64url(String(line.protected))
   const signatureBytes = fromBase64url(String(signature))
   if (protectedBytes === null || signatureBytes === null) {
     throw new GateError('canary_record_invalid', 'the capsule line is not base64url')

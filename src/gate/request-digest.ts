@@ -31,7 +31,7 @@ export function digestRequest(
         headers: boundHeaders(call, rule),
       }
     : { server: 'function', tool: rule.tool, arguments: body }
-  if (salt !== '') described['salt'] = salt
+  if (salt !== '') described.salt = salt
   return { requestDigest: jsonDigest(described, parts.crypto), requestOctets: octets }
 }
 

@@ -84,7 +84,10 @@ function client(port: number, name: string, dead: () => boolean): Promise<void> 
   return new Promise((resolve) => {
     let n = 0
     const call = (): void => {
-      if (dead() || n > 60) return resolve()
+      if (dead() || n > 60) {
+        resolve()
+        return
+      }
       const leaves = ++n % 9 === 0
       const body = JSON.stringify({
         order: `${name}-${n}`,
