@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
@@ -14,6 +14,8 @@ import { checkOwn, type Receiver, receiver, SECRET } from '../adapters/webhook/h
 import { decide, fakeTime, person, tool } from '../support/approvals.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { type Rig, refund, rig } from '../support/rig.js'
+
+const ROOT = join(import.meta.dirname, '..', '..')
 
 describe('webhooks in gate.yaml', () => {
   let dir: string
@@ -40,6 +42,21 @@ describe('webhooks in gate.yaml', () => {
     if (!loaded.ok) throw new Error(loaded.problems.map(sayProblem).join('\n'))
     expect(loaded.config.webhooks.chat?.secret).toEqual({ kind: 'env', name: 'HOOK' })
     expect(JSON.stringify(effective(loaded.config))).not.toContain('whsec_')
+  })
+
+  it('load as docs/webhooks.md and the Slack example write them', () => {
+    const page = readFileSync(join(ROOT, 'docs', 'webhooks.md'), 'utf8')
+    const [, shown = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? []
+    expect(said(shown, { CHAT_WEBHOOK_SECRET: SECRET })).toEqual([])
+    expect(EVENT_TYPES.filter((type) => !page.includes(`| \`${type}\` |`))).toEqual([])
+    const example = readFileSync(join(ROOT, 'examples', 'slack', 'gate.yaml'), 'utf8')
+    const env = {
+      CHAT_WEBHOOK_SECRET: SECRET,
+      CHAT_SOURCE_SECRET: SECRET,
+      PAYMENTS_TOKEN: 'x',
+      BOT_TOKEN_SHA256: 'a'.repeat(64),
+    }
+    expect(said(example, env)).toEqual([])
   })
 
   it.each([

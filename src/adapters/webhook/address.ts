@@ -47,8 +47,6 @@ export function isPublicAddress(address: string): boolean {
       // A zone belongs to local addresses only.
       return (
         !address.includes('%') &&
-        // BlockList reads a mapped address as the IPv4 one inside; what is looked for here is not.
-        !/^[0:]*:ffff:/i.test(address) &&
         globalV6.check(address, 'ipv6') &&
         !specialV6.check(address, 'ipv6')
       )

@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { MAX_PENDING } from '../../../src/adapters/webhook/courier.js'
 import { readOutbox } from '../../../src/adapters/webhook/file.js'
 import { placeOrder } from '../../../src/adapters/webhook/orders.js'
 import {
@@ -342,6 +343,25 @@ describe('order', () => {
     for (let i = 0; i < 21; i += 1) await at.heard('delivered')
     expect(hook.most()).toBe(4)
     expect(hook.got.slice(0, 5).at(-1)?.event.type).toBe('approval.requested')
+  })
+})
+
+describe('a flood', () => {
+  it('over 10,000 waiting turns what is about no approval into dead letters, and nothing else', async () => {
+    const outbox = await at.outbox(here())
+    hook.answer = () => 'hang'
+    for (let i = 0; i < MAX_PENDING + 5; i += 1) at.journal.append('CAPSULE', denied(`x-${i}`))
+    at.journal.append('APPROVAL_OPENED', opened('a-1'))
+    for (let i = 0; i < 5; i += 1) {
+      expect(await at.heard('dead')).toMatchObject({ letter: { why: 'overflow' } })
+    }
+    await new Promise(setImmediate)
+    expect(outbox.stats()).toMatchObject([{ pending: MAX_PENDING + 1, dead: 5 }])
+    // The file holds all of them, not only the memory.
+    expect(readOutbox(at.folder)?.pending.size).toBe(MAX_PENDING + 1)
+    const closing = outbox.close()
+    at.time.advance(5)
+    await closing
   })
 })
 
