@@ -87,7 +87,17 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
 
   function sourceOf(at: string, source: GateFile['approvals']['sources'][string]): SourceConfig {
     const { secret_env: env, secret_file: file, asserts_people, people, roles } = source
-    return { secret: secretOf(at, { env, file }), asserts_people, people, roles }
+    const secret = secretOf(at, { env, file })
+    const read = readSecret(secret, origin.env)
+    // Otherwise every delivery would be refused, and nobody would know why.
+    if (read.ok && !/^(?:whsec_)?[A-Za-z0-9+/]{32,}={0,2}$/.test(read.value)) {
+      fault(
+        at,
+        'the secret is not whsec_ and base64 of 24 octets or more',
+        'make one: echo whsec_$(openssl rand -base64 32)',
+      )
+    }
+    return { secret, asserts_people, people, roles }
   }
 
   function webhookOf(at: string, hook: GateFile['webhooks'][string]): WebhookConfig {

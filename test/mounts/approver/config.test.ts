@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { loadConfig } from '../../../src/config/load.js'
 import { sayProblem } from '../../../src/config/model.js'
 
+const SECRET = `whsec_${'A'.repeat(32)}`
 let dir: string
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'sources-'))
@@ -30,10 +31,10 @@ describe('approvals.sources', () => {
   it('vouches for people only when told to, and keeps the secret by its place', () => {
     const loaded = load(
       '    chat: {secret_env: CHAT, asserts_people: true, people: {U1: ada}}\n    tickets: {secret_file: s}\n',
-      { CHAT: 'whsec_AAAA' },
+      { CHAT: SECRET },
     )
-    writeFileSync(join(dir, 's'), 'whsec_AAAA')
-    const again = loadConfig(join(dir, 'gate.yaml'), { CHAT: 'whsec_AAAA' })
+    writeFileSync(join(dir, 's'), SECRET)
+    const again = loadConfig(join(dir, 'gate.yaml'), { CHAT: SECRET })
     expect(faults(loaded)).toContain('cannot be read')
     expect(again.ok && again.config.approvals.sources).toEqual({
       chat: {
@@ -62,6 +63,7 @@ describe('approvals.sources', () => {
       '    chat: {secret_env: A, people: {U1: ada}}\n',
       'asserts_people',
     ],
+    ['a secret nothing can be signed with', '    chat: {secret_env: A}\n', 'base64'],
     ['no role at all', '    chat: {secret_env: A, roles: []}\n', 'roles'],
   ])('refuses %s and names the line', (_, text, said) => {
     const told = faults(load(text, { A: 'x' }))
