@@ -81,7 +81,8 @@ describe('webhooks', () => {
   ])('%j is a mistake, exit 2', async (args) => {
     await start()
     const given = args.includes('--data') ? args : [...args, '--data', data]
-    expect((await cli(['webhooks', ...given])).code).toBe(2)
+    const { code, err } = await cli(['webhooks', ...given])
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^capsule-gate: /) })
   })
 })
 
