@@ -8,6 +8,7 @@ import { type ConfigProblem, type GateConfig, sayProblem } from '../config/model
 import { createUpstreams } from '../config/upstreams.js'
 import { watchFolders } from '../config/watch.js'
 import { watchVerdicts } from '../config/watch-verdicts.js'
+import { startWebhooks } from '../config/webhooks.js'
 import type { RunningGate } from '../config/wire.js'
 import { hex } from '../core/hex.js'
 import { createMetrics } from '../mounts/admin/metrics.js'
@@ -84,12 +85,18 @@ async function serve(
     tlsOf(config),
   )
   const operators = await attachAdmin(gate, config, { metrics, report, dataPlane: proxy.ready })
+  const adminUrl = urlOf('http', config.listeners.admin.host, operators.admin.port)
+  const webhooks = await startWebhooks(gate, config, {
+    adminUrl,
+    report,
+    count: metrics.delivery,
+  })
   const { host, port } = config.listeners.data
   const address = await proxy.listen(port, host)
   const scheme = config.listeners.data.tls === null ? 'http' : 'https'
   greet(config, gate, {
     agents: urlOf(scheme, host, address.port),
-    operators: urlOf('http', config.listeners.admin.host, operators.admin.port),
+    operators: adminUrl,
   })
 
   const again = (): Promise<void> =>
@@ -105,6 +112,7 @@ async function serve(
   await proxy.close(config.limits.drain_seconds * 1000)
   for (const { upstream } of upstreams.values()) await upstream.close()
   await operators.close()
+  await webhooks.close()
   await gate.close()
   process.exit(EXIT.ok)
 }

@@ -11,6 +11,7 @@ export type Metrics = {
   report(event: Pick<GateReport, 'event'>): void
   /** Gauges read the gate when they are asked. */
   watch(gate: RunningGate): void
+  delivery(outcome: 'delivered' | 'retry' | 'dead', endpoint: string): void
   text(): Promise<string>
 }
 
@@ -42,6 +43,18 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
   const failures = new Counter({
     name: 'gate_capsule_write_failures_total',
     help: 'Calls whose record could not be written.',
+    registers,
+  })
+  const decided = new Histogram({
+    name: 'gate_approval_decision_seconds',
+    help: 'From an approval opened to each vote on it.',
+    buckets: [1, 3, 10, 30, 60, 300, 900, 3600, 14_400, 86_400],
+    registers,
+  })
+  const deliveries = new Counter({
+    name: 'gate_webhook_deliveries_total',
+    help: 'Webhook deliveries by outcome and endpoint.',
+    labelNames: ['outcome', 'endpoint'] as const,
     registers,
   })
   let gate: RunningGate | null = null
@@ -88,7 +101,16 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
     },
     watch(running) {
       gate = running
+      const { state, subscribe } = running.data
+      subscribe((line) => {
+        if (line.type !== 'APPROVAL_VOTED') return
+        void state.approval(String(line.approval_id)).then((approval) => {
+          if (approval === null) return
+          decided.observe((Date.parse(line.at) - Date.parse(approval.openedAt)) / 1000)
+        })
+      })
     },
+    delivery: (outcome, endpoint) => deliveries.inc({ outcome, endpoint }),
     text: () => registry.metrics(),
   }
 }
