@@ -106,7 +106,7 @@ function request({ request: sent }: ApprovalDocument): Html {
   const line = method === null ? null : `${method} ${target ?? ''}`
   return html`<dl>${line === null ? null : html`<dt>Request</dt><dd>${exact(visible(line))}</dd><dt>To</dt><dd>${visible(upstream ?? '')}</dd>`}
 ${headers.map(([name, value]) => html`<dt>${visible(name)}</dt><dd>${exact(quoted(value))}</dd>`)}
-<dt>Body</dt><dd>${body === null ? `${octets.length} octets, no text a person could read; sha256 ${octets.digest}` : html`${octets.length} octets${exact(quoted(body))}`}</dd></dl>`
+<dt>Body</dt><dd>${body === null ? `${octets.length} octets, no text a person could read; sha256 ${octets.digest}` : html`${octets.length} octets<div class="quote">${exact(visible(body))}</div>`}</dd></dl>`
 }
 
 const digest = (name: string, value: string): Html =>

@@ -9,6 +9,7 @@ body{margin:0 auto;max-width:46rem;padding:1rem;background:var(--bg);color:var(-
 a{color:var(--link)}
 header{display:flex;gap:.5rem 1rem;align-items:center;justify-content:space-between;border-bottom:1px solid var(--line);padding-bottom:.5rem;margin-bottom:1rem}
 header form{margin:0;flex:none}
+header a{white-space:nowrap}
 header span{overflow-wrap:anywhere}
 h1{font-size:1.35rem;line-height:1.3;margin:.5rem 0;overflow-wrap:anywhere}
 h2{font-size:1.05rem;margin:1.5rem 0 .4rem}
