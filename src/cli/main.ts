@@ -52,11 +52,16 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has printed its own message; asking for help is no mistake.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    process.stderr.write(
-      `capsule-gate: ${plain(error instanceof Error ? error.message : String(error))}\n`,
-    )
+    process.stderr.write(`capsule-gate: ${messageOf(error)}\n`)
     return error instanceof UsageError ? EXIT.usage : EXIT.failed
   }
+}
+
+/** Several problems stand on lines of their own; what a line holds is shown, never obeyed. */
+function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  const wayOut = error instanceof GateError ? `\n${error.wayOut}` : ''
+  return `${text}${wayOut}`.split('\n').map(plain).join('\n  ')
 }
 
 function version(): string {
