@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { GateError } from '../core/error.js'
 import * as approvals from './approvals.js'
 import * as config from './config.js'
 import * as conformance from './conformance.js'
