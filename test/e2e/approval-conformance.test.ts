@@ -19,8 +19,8 @@ approvalConformance('govern', async (time, rules) => {
     },
     send: async (call) => told(await at.gate.govern(httpOf(call), dispatch)),
     reached: () => sent.length,
-    toolDown(is) {
-      down = is
+    sendNothing(on) {
+      down = on
     },
     capsules: () => at.capsules(),
     async restart(more = {}) {

@@ -29,8 +29,8 @@ export type Mounted = {
   send(call: Sent): Promise<Told>
   /** How many requests reached the tool. */
   reached(): number
-  /** While true nobody listens where the tool was. */
-  toolDown(down: boolean): void
+  /** While on nothing leaves the gate, for the reason the suite was told of. */
+  sendNothing(on: boolean): void | Promise<void>
   capsules(): Promise<CapsuleLine[]>
   restart(more?: { policies?: string; manifest?: string }): Promise<void>
   close(): Promise<void>
@@ -39,6 +39,13 @@ export type Mounting = (
   time: FakeTime,
   rules: { manifest: string; policies: string },
 ) => Promise<Mounted>
+
+/** How a grant comes to be taken and nothing sent: what a caller is told, and why it comes about. */
+const UNSENT = {
+  upstream_unreachable: 'nobody listens where the tool was',
+  judgement_stale:
+    'the rules turn just before it; a handler in the same process cannot be out of reach',
+} as const
 
 export const MANIFEST = `id: com.acme.payments
 tools:
@@ -65,7 +72,11 @@ const LARGE: Sent = { amount: '150.00' }
 const APPROVE: Outcome = { kind: 'approve' }
 const DENY: Outcome = { kind: 'deny', reason: 'not this one' }
 
-export function approvalConformance(mount: string, mounting: Mounting): void {
+export function approvalConformance(
+  mount: string,
+  mounting: Mounting,
+  unsent: keyof typeof UNSENT = 'upstream_unreachable',
+): void {
   describe(`approval conformance: ${mount}`, () => {
     let time: FakeTime
     let at: Mounted
@@ -375,17 +386,18 @@ export function approvalConformance(mount: string, mounting: Mounting): void {
       expect(at.reached()).toBe(0)
     })
 
-    it('gives the grant back when nothing was sent, and the item stays open', async () => {
+    it(`gives the grant back when nothing was sent (${UNSENT[unsent]}), and the item stays open`, async () => {
       await start()
       const id = await ask()
       await say(id)
-      at.toolDown(true)
-      expect(await at.send(LARGE)).toMatchObject({ status: 503, code: 'upstream_unreachable' })
+      await at.sendNothing(true)
+      expect(await at.send(LARGE)).toMatchObject({ status: 503, code: unsent })
       const failed = await newest()
       expect(failed.chain).toBeUndefined()
       expect(failed['dev.capsulegate.decision_id']).toBe(id)
+      expect(at.reached()).toBe(0)
       expect(at.gate.data.state.openItems()).toHaveLength(1)
-      at.toolDown(false)
+      await at.sendNothing(false)
       expect(await at.send(LARGE)).toMatchObject({ status: 200 })
       expect(at.reached()).toBe(1)
     })

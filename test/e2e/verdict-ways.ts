@@ -1,5 +1,3 @@
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import express from 'express'
 import { createUpstream, type Upstream } from '../../src/adapters/upstream/upstream.js'
@@ -12,6 +10,7 @@ import { wrap } from '../../src/mounts/function/wrap.js'
 import { DEFAULT_LIMITS } from '../../src/mounts/proxy/options.js'
 import { createProxy } from '../../src/mounts/proxy/server.js'
 import { parseAnswer, rawClient } from '../mounts/proxy/harness.js'
+import { listen } from '../support/listen.js'
 import { type RawUpstream, rawUpstream } from '../support/raw-upstream.js'
 import { TOKEN } from '../support/rig.js'
 import { fine } from '../support/verdict-scenarios.js'
@@ -229,21 +228,6 @@ export async function throughFetch(running: RunningGate): Promise<Way> {
       for (const upstream of opened) await upstream.close()
       await net.server.close()
     },
-  }
-}
-
-async function listen(
-  listener: RequestListener,
-): Promise<{ readonly port: number; close(): Promise<void> }> {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
   }
 }
 
