@@ -21,6 +21,8 @@ type Common = {
   readonly approvalId: string | null
   /** Prefer: wait=n, already capped. */
   readonly waitSeconds: number
+  /** Whether nobody is there any more to hear the answer; absent where a mount cannot tell. */
+  readonly callerLeft?: () => boolean
 }
 
 export type HttpCall = Common & {

@@ -17,7 +17,8 @@ const MOST_SECONDS = 20
 
 /**
  * The 202 is durable; now wait a little for the decision. Approved: the same request goes on as its own
- * retry. Refused or over: the answer names the capsule that ended it. Otherwise the 202 after all.
+ * retry, unless its caller has gone: then the grant is left for a retry that somebody sends. Refused or
+ * over: the answer names the capsule that ended it. Otherwise the 202 after all.
  */
 export async function afterWaiting(
   pending: Pending,
@@ -33,7 +34,9 @@ export async function afterWaiting(
     case 'pending':
       return pending
     case 'approved':
-      return approval.hitl.on_approval === 'retry' ? govern(retry) : pendingAnswer(approval)
+      return approval.hitl.on_approval === 'retry' && call.callerLeft?.() !== true
+        ? govern(retry)
+        : pendingAnswer(approval)
     case 'closed':
       return (await closedAnswer(approval, parts)) ?? govern(retry)
   }

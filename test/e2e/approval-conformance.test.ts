@@ -18,6 +18,15 @@ approvalConformance('govern', async (time, rules) => {
       return at.gate
     },
     send: async (call) => told(await at.gate.govern(httpOf(call), dispatch)),
+    async sendAnd(call) {
+      let left = false
+      at.gate.govern({ ...httpOf(call), callerLeft: () => left }, dispatch).catch(() => undefined)
+      return {
+        async leave() {
+          left = true
+        },
+      }
+    },
     reached: () => sent.length,
     sendNothing(on) {
       down = on

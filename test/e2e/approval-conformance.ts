@@ -27,6 +27,8 @@ export type Told = {
 export type Mounted = {
   readonly gate: RunningGate
   send(call: Sent): Promise<Told>
+  /** Sends a call and does not stay for its answer: `leave` resolves when the mount has seen it go. */
+  sendAnd(call: Sent): Promise<{ leave(): Promise<void> }>
   /** How many requests reached the tool. */
   reached(): number
   /** While on nothing leaves the gate, for the reason the suite was told of. */
@@ -100,6 +102,15 @@ export function approvalConformance(
       const approval = await at.gate.parts.state.approval(id)
       const documentDigest = digest ?? approval?.documentDigest ?? '0'.repeat(64)
       return at.gate.resolve({ approvalId: id, documentDigest, decider, outcome })
+    }
+    /** Named points instead of sleeps: the deadline's timer alone, or a waiting caller's beside it. */
+    async function timers(count: number): Promise<void> {
+      while (time.waiting() !== count) await new Promise((resolve) => setImmediate(resolve))
+    }
+    async function waitedFor(): Promise<string> {
+      await timers(2)
+      const [open] = await at.gate.parts.state.approvals()
+      return String(open?.approvalId)
     }
     const verdicts = async (): Promise<unknown[]> =>
       (await at.capsules()).map(({ capsule }) => capsule.disposition.verdict_class)
@@ -345,6 +356,26 @@ export function approvalConformance(
       expect(await verdicts()).toEqual(['hitl_dispatched', 'timeout'])
       expect(at.reached()).toBe(0)
       expect(at.gate.data.state.openItems()).toEqual([])
+    })
+
+    it('12: the caller hung up while it waited: approving sends nothing, and a retry finds the grant', async () => {
+      await start()
+      const { leave } = await at.sendAnd({ ...LARGE, waitSeconds: 20 })
+      const id = await waitedFor()
+      await leave()
+      expect(await say(id)).toMatchObject({ state: 'approved' })
+      await timers(1)
+      expect(await at.send(LARGE)).toMatchObject({ status: 200 })
+      expect(at.reached()).toBe(1)
+      expect(await verdicts()).toEqual(['hitl_dispatched', 'executed'])
+    })
+
+    it('12: the caller that stayed is answered by the tool once it is approved', async () => {
+      await start()
+      const told = at.send({ ...LARGE, waitSeconds: 20 })
+      await say(await waitedFor())
+      expect(await told).toMatchObject({ status: 200, code: null })
+      expect(at.reached()).toBe(1)
     })
 
     it('14: a standing grant has bounds, an end and a number of uses, and is no human', async () => {

@@ -1,10 +1,13 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from '@jest/globals'
 import type { RunningGate } from '../../src/config/wire.js'
 import type { Seam } from '../../src/gate/stage.js'
-import { ask, type RawAnswer } from '../mounts/proxy/harness.js'
+import { ask, type RawAnswer, rawClient } from '../mounts/proxy/harness.js'
 import type { FakeTime } from '../support/approvals.js'
 import { type Listening, listen } from '../support/listen.js'
 import { OTHER_TOKEN, rig, TOKEN } from '../support/rig.js'
@@ -36,6 +39,19 @@ export async function overHttp(
       return running.at.gate
     },
     send: async (call) => told(await ask(running.mount.port, bytesOf(call))),
+    async sendAnd(call) {
+      const taken = nextRequest()
+      const client = await rawClient(running.mount.port)
+      client.send(bytesOf(call))
+      const socket = await taken
+      return {
+        async leave() {
+          const closed = once(socket, 'close')
+          client.socket.destroy()
+          await closed
+        },
+      }
+    },
     reached: front.reached,
     sendNothing: front.sendNothing,
     capsules: () => running.at.capsules(),
@@ -50,6 +66,18 @@ export async function overHttp(
       await front.close()
     },
   }
+}
+
+/** The server's side of the next request's connection, whichever mount takes it. */
+function nextRequest(): Promise<Socket> {
+  const channel = 'http.server.request.start'
+  return new Promise((resolve) => {
+    const seen = (message: unknown): void => {
+      unsubscribe(channel, seen)
+      resolve((message as { readonly socket: Socket }).socket)
+    }
+    subscribe(channel, seen)
+  })
 }
 
 /** What a refund's tool says, wherever it runs. */

@@ -48,6 +48,7 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
       headers,
       body: { kind: 'read', bytes: new Uint8Array(await request.arrayBuffer()) },
       tool: null,
+      callerLeft: () => request.signal.aborted,
       ...inProcess({
         agent,
         ...(key === undefined ? {} : { idempotencyKey: key }),

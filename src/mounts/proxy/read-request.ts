@@ -19,6 +19,7 @@ export function readHead(req: IncomingMessage): RequestHead {
     idempotencyKey: first(headers, 'idempotency-key'),
     approvalId: first(headers, 'gate-approval'),
     waitSeconds: waitSeconds(headers),
+    callerLeft: () => req.socket.destroyed,
     tool: null,
   }
 }
