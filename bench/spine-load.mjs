@@ -98,7 +98,12 @@ export function oneCall(gate, index) {
       body: {
         kind: 'read',
         bytes: encoder.encode(
-          JSON.stringify({ order: `o-${index}`, currency: 'EUR', amount: '5.00', note: PAD }),
+          JSON.stringify({
+            order: `o-${index}`,
+            currency: 'EUR',
+            amount: `${1 + (index % 400)}.${10 + (index % 89)}`,
+            note: PAD,
+          }),
         ),
       },
       tool: null,

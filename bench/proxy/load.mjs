@@ -9,6 +9,10 @@ process.on('message', async ({ port, connections, ms, request }) => {
   const one = () =>
     new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      // Every call has an amount of its own, so that nothing decided before answers for it.
+      const own = Buffer.from(bytes)
+      const amount = own.indexOf('100.00')
+      let calls = 0
       let sent = 0
       let pending = Buffer.alloc(0)
       const go = () => {
@@ -17,7 +21,9 @@ process.on('message', async ({ port, connections, ms, request }) => {
           return resolve()
         }
         sent = performance.now()
-        socket.write(bytes)
+        const cents = 10_000 + ((calls++ * 7919 + connections * 31) % 29_999)
+        own.write(`${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`, amount)
+        socket.write(Buffer.from(own))
       }
       socket.on('connect', go)
       socket.on('error', reject)

@@ -132,5 +132,5 @@ const policySet = (count) =>
     return `@id("p${i}") forbid (principal, action == Action::"${action}", resource) when { context.args.amount.greaterThan(decimal("${1000 + i}.0")) };`
   }).join('\n')
 
-process.on('disconnect', () => process.exit())
+process.on('disconnect', () => process.exit(0))
 await KINDS[kind]()
