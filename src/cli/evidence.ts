@@ -1,20 +1,15 @@
-import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
-import { nodeCrypto } from '../adapters/crypto-node.js'
-import { EvidenceError } from '../adapters/evidence/error.js'
-import { JournalError } from '../adapters/journal/error.js'
-import { systemClock } from '../config/clock.js'
-import { type Data, openData } from '../config/data.js'
+import type { Data } from '../config/data.js'
 import { type ErasureScope, eraseEvidence } from '../gate/erase.js'
 import { shown } from '../mounts/admin/evidence.js'
 import { type AdminTarget, adminOptions, callAdmin, namesGate } from './admin-client.js'
+import { type Folder, withData } from './data-folder.js'
 import { EXIT, plain, print, printJson, UsageError } from './output.js'
 
-type Folder = { data: string; head?: string; masterKey?: string }
 type Options = AdminTarget & Folder & { json?: boolean }
+const ASK = 'ask it with --url and --token-file'
 type Shown = { action_id: string; parts: readonly ReturnType<typeof shown>[] }
 
 const HELP = `
@@ -37,7 +32,7 @@ export function register(program: Command): void {
       const path = `/v1/evidence/${encodeURIComponent(id)}`
       const found = namesGate(options)
         ? await callAdmin<Shown>(options, 'GET', path)
-        : await withData(options, (data) => fromFolder(data, id))
+        : await withData(options, ASK, (data) => fromFolder(data, id))
       if (options.json === true) printJson(found)
       else show(found)
     })
@@ -56,7 +51,7 @@ export function register(program: Command): void {
       }
       const done = namesGate(options)
         ? await callAdmin<{ records: number }>(options, 'POST', '/v1/evidence/erase', scope)
-        : await withData(options, (data) =>
+        : await withData(options, ASK, (data) =>
             eraseEvidence(scope, `cli:${userInfo().username}`, data),
           )
       if (options.json === true) printJson(done)
@@ -99,36 +94,6 @@ async function fromFolder({ evidence }: Data, action_id: string): Promise<Shown>
       throw new Error('the evidence was erased')
     case 'damaged':
       throw new Error(`the evidence is damaged: ${found.detail}`)
-  }
-}
-
-async function withData<T>(
-  folder: Folder,
-  run: (data: Data & { crypto: typeof nodeCrypto }) => Promise<T>,
-): Promise<T> {
-  if (!existsSync(join(folder.data, 'keys'))) {
-    throw new UsageError(`${folder.data} is not a gate's data folder (--data)`)
-  }
-  try {
-    const data = await openData({
-      dir: folder.data,
-      headFile: folder.head ?? `${folder.data.replace(/\/+$/, '')}.head`,
-      segmentBytes: 64 * 1024 * 1024,
-      snapshotEvery: Number.POSITIVE_INFINITY,
-      idempotencyTtlSeconds: 86_400,
-      clock: systemClock,
-      report: ({ kind }) => process.stderr.write(`journal: ${kind}\n`),
-      ...(folder.masterKey === undefined ? {} : { masterKeyFile: folder.masterKey }),
-    })
-    try {
-      return await run({ ...data, crypto: nodeCrypto })
-    } finally {
-      await data.close()
-    }
-  } catch (error) {
-    const held = error instanceof JournalError || error instanceof EvidenceError
-    if (!held || error.code !== 'locked') throw error
-    throw new Error(`a gate is running on ${folder.data}: ask it with --url and --token-file`)
   }
 }
 

@@ -7,14 +7,23 @@ import { loadJudges } from '../config/judges.js'
 import { loadConfig } from '../config/load.js'
 import { loadManifests } from '../config/load-manifests.js'
 import { sayProblem } from '../config/model.js'
-import { type ToolDraft, writeManifest } from './init/draft.js'
+import { type Written, writeManifest } from './init/draft.js'
 import { writeProject } from './init/files.js'
+import { fromTraffic } from './init/from-traffic.js'
 import { fromOpenApi } from './init/openapi.js'
 import type { Json } from './init/schema.js'
 import { STARTER } from './init/starter.js'
 import { plain, print, UsageError } from './output.js'
 
-type Options = { upstream?: string; agent: string; openapi?: string }
+type Options = {
+  upstream?: string
+  agent: string
+  openapi?: string
+  fromTraffic?: boolean
+  data?: string
+}
+type Source = { readonly written: Written; readonly upstream: string | null }
+const MANIFEST_ID = 'com.example.api'
 const DEFAULT_UPSTREAM = 'http://127.0.0.1:3000'
 const MAX_DOCUMENT = 16 * 1024 * 1024
 
@@ -26,6 +35,8 @@ export function register(program: Command): void {
     .option('--upstream <url>', `the API: scheme, host and port (default: ${DEFAULT_UPSTREAM})`)
     .option('--agent <name>', 'who will call it', 'my-agent')
     .option('--openapi <file>', 'tools from an OpenAPI 3.x document, JSON or YAML')
+    .option('--from-traffic', 'tools from the calls that serve --upstream URL --observe recorded')
+    .option('--data <directory>', 'with --from-traffic: data folder of that gate (default: data)')
     .action(init)
 }
 
@@ -34,10 +45,9 @@ async function init(directory: string, options: Options): Promise<void> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}$/.test(agent)) {
     throw new UsageError(`${agent} is no agent name: letters, digits and . _ @ : / -`)
   }
-  const source = options.openapi === undefined ? starter() : described(options.openapi)
-  const upstream = originOf(options.upstream ?? source.upstream ?? DEFAULT_UPSTREAM)
-  const written = writeManifest('com.example.api', source.tools)
-  const lost = [...source.lost, ...written.lost]
+  const { written, upstream: said } = await sourceOf(options)
+  const upstream = originOf(options.upstream ?? said ?? DEFAULT_UPSTREAM)
+  const { lost } = written
   if (written.tools.length === 0) {
     for (const line of lost) say(line)
     throw new UsageError('no tool is left to govern; nothing was written')
@@ -53,11 +63,16 @@ async function init(directory: string, options: Options): Promise<void> {
   }
   const files = writeProject(dir, project)
   for (const name of files) print(`  ${join(relative('.', dir) || '.', name)}`)
-  if (options.openapi !== undefined) {
+  if (options.openapi !== undefined || options.fromTraffic === true) {
     print(
       `\n  ${written.tools.length} tools; not carried over: ${lost.length === 0 ? 'nothing' : ''}`,
     )
     for (const line of lost) print(`    ${plain(line)}`)
+  }
+  if (options.fromTraffic === true) {
+    print(
+      '\n  the tests in manifests/api.yaml hold values from recorded calls: read before you share it',
+    )
   }
   print('\n  next')
   print(`    cd ${relative('.', dir) || '.'}`)
@@ -65,13 +80,25 @@ async function init(directory: string, options: Options): Promise<void> {
   print('    npx capsule-gate serve --config gate.yaml')
 }
 
-const starter = () => ({ tools: STARTER, upstream: null, lost: [] as readonly string[] })
+async function sourceOf({
+  openapi,
+  fromTraffic: traffic,
+  data,
+  upstream,
+}: Options): Promise<Source> {
+  if (traffic !== true) {
+    if (data !== undefined) throw new UsageError('--data goes with --from-traffic')
+    if (openapi !== undefined) return described(openapi)
+    return { written: writeManifest(MANIFEST_ID, STARTER), upstream: null }
+  }
+  if (openapi !== undefined) throw new UsageError('--openapi and --from-traffic exclude each other')
+  if (upstream === undefined) {
+    throw new UsageError('name the API that was observed: --from-traffic --upstream URL')
+  }
+  return { upstream: originOf(upstream), written: await fromTraffic(data ?? 'data', MANIFEST_ID) }
+}
 
-function described(path: string): {
-  tools: readonly ToolDraft[]
-  upstream: string | null
-  lost: readonly string[]
-} {
+function described(path: string): Source {
   let document: Json
   try {
     const text = readFileSync(path, 'utf8')
@@ -82,7 +109,11 @@ function described(path: string): {
   }
   const read = fromOpenApi(document)
   if ('error' in read) throw new UsageError(`${path}: ${read.error}`)
-  return read
+  const written = writeManifest(MANIFEST_ID, read.tools)
+  return {
+    written: { ...written, lost: [...read.lost, ...written.lost] },
+    upstream: read.upstream,
+  }
 }
 
 function originOf(text: string): string {

@@ -4,7 +4,8 @@ import type { Manifest, ToolRule } from '../core/manifest/model.js'
 
 /**
  * Recording without files (`serve --upstream URL --observe`): one tool per method, whatever the path.
- * Nothing is judged beyond reading it; every request and response is recorded.
+ * Nothing is judged beyond reading it; every request and response is recorded and its octets are kept,
+ * for `init --from-traffic`.
  */
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -46,7 +47,7 @@ function rule(method: string, segments: number): ToolRule {
     connection: 'pooled',
     close_delimited: 'refuse',
     hold_response: false,
-    capture: 'digest',
+    capture: 'full',
     digest_salt: 'none',
     bind_headers: [],
     forward_headers: [

@@ -10,6 +10,7 @@ import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
 import { described, isStale, mayClose } from './approve-find.js'
 import { withoutPending } from './constrain.js'
 import { Exit, Join } from './exit.js'
+import { frozenPart, requestOctets } from './frozen.js'
 import { signed } from './signed-event.js'
 import { type Authorized, isHttp, type Known, type Parts } from './stage.js'
 
@@ -99,7 +100,7 @@ function documentOf(authorized: Authorized, parts: Parts): ApprovalDocument {
 }
 
 /** The request as it would be sent, without anybody's credentials. */
-function frozenParts({ call, rule, agent }: Authorized, { crypto }: Parts): EvidencePart[] {
+function frozenParts({ call, rule, agent }: Authorized, parts: Parts): EvidencePart[] {
   const head = isHttp(call)
     ? {
         kind: 'http',
@@ -117,18 +118,10 @@ function frozenParts({ call, rule, agent }: Authorized, { crypto }: Parts): Evid
         agent,
       }
     : { kind: 'function', tool: call.tool, agent }
-  const body = isHttp(call)
-    ? call.body.kind === 'read'
-      ? call.body.bytes
-      : new Uint8Array()
-    : call.argumentsJson
-  const frozen = (name: string, bytes: Uint8Array): EvidencePart => ({
-    digest: hex(crypto.sha256(bytes)),
-    kind: 'frozen',
-    name,
-    bytes,
-  })
-  return [frozen('head', utf8(JSON.stringify(head))), frozen('body', body)]
+  return [
+    frozenPart('head', utf8(JSON.stringify(head)), parts),
+    frozenPart('body', requestOctets(call), parts),
+  ]
 }
 
 /** Stands beside its capsule in one append: an item nobody can decide must not exist. */

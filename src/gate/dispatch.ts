@@ -5,7 +5,8 @@ import type { Plain } from '../core/json/value.js'
 import { rowOf } from '../core/verdict/observed.js'
 import type { Dispatch, Dispatched, EvidencePart, EvidenceRecord, JournalEntry } from '../ports.js'
 import { type Ending, RecordUnavailable } from './exit.js'
-import { isHttp, type Known, type Parts, type Reserved } from './stage.js'
+import { capturedRequest } from './frozen.js'
+import type { Known, Parts, Reserved } from './stage.js'
 
 /**
  * The intent to dispatch and the evidence known so far are durable before the first byte leaves
@@ -43,11 +44,11 @@ const nothingSent = (cause: string): Dispatched => ({
 
 async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
   await parts.seam('before_intent')
+  const { call, rule } = reserved
+  const captured = rule.capture === 'full' ? capturedRequest(call, parts) : []
   try {
     await Promise.all([
-      parts.evidence.put(
-        evidenceRecord(reserved, [...reserved.evidence, ...frozen(reserved, parts)]),
-      ),
+      parts.evidence.put(evidenceRecord(reserved, [...reserved.evidence, ...captured])),
       parts.journal.append([entryOf('ACTION_DISPATCHED', intent(reserved))]),
     ])
   } catch (error) {
@@ -97,17 +98,6 @@ const entryOf = (type: string, members: { readonly [member: string]: unknown }):
   json: JSON.stringify(members),
   members,
 })
-
-/** The request itself, where the tool's manifest wants it kept. */
-function frozen({ call, rule }: Reserved, { crypto }: Parts): EvidencePart[] {
-  if (rule.capture !== 'full') return []
-  const bytes = isHttp(call)
-    ? call.body.kind === 'read'
-      ? call.body.bytes
-      : new Uint8Array()
-    : call.argumentsJson
-  return [{ digest: hex(crypto.sha256(bytes)), kind: 'request', bytes }]
-}
 
 /** One evidence record of this action; sealed under the subject's key where the manifest names one. */
 export function evidenceRecord(known: Known, parts: readonly EvidencePart[]): EvidenceRecord {

@@ -16,6 +16,8 @@ export type ToolDraft = {
   readonly args: { readonly [name: string]: ArgDraft }
   readonly constraints: { readonly [id: string]: ConstraintDraft }
   readonly tests: readonly TestDraft[]
+  /** Lines of comment for whoever goes on from here. */
+  readonly notes?: readonly string[]
 }
 export type ArgDraft = {
   readonly type: ArgType
@@ -137,18 +139,19 @@ function textOf(id: string, tools: readonly ToolDraft[]): string {
   const each = <T>(members: Readonly<Record<string, T>>, one: (member: T) => unknown) =>
     Object.fromEntries(Object.entries(members).map(([name, member]) => [name, flow(one(member))]))
   const described = tools.map((tool) => {
-    const { name, method, path, reads, args, constraints } = tool
-    return [
-      name,
-      {
-        match: `${method} ${path}`,
-        ...(Object.keys(args).length === 0 ? {} : { args: each(byName(tool), (arg) => arg) }),
-        irreversibility: reads ? 'two_way' : 'one_way_consequential',
-        ...(Object.keys(constraints).length === 0
-          ? {}
-          : { constraints: each(constraints, (constraint) => constraint) }),
-      },
-    ] as const
+    const { name, method, path, reads, args, constraints, notes } = tool
+    const node = document.createNode({
+      match: `${method} ${path}`,
+      ...(Object.keys(args).length === 0 ? {} : { args: each(byName(tool), (arg) => arg) }),
+      irreversibility: reads ? 'two_way' : 'one_way_consequential',
+      ...(Object.keys(constraints).length === 0
+        ? {}
+        : { constraints: each(constraints, (constraint) => constraint) }),
+    })
+    if (notes !== undefined && notes.length > 0) {
+      node.commentBefore = notes.map((note) => ` ${note}`).join('\n')
+    }
+    return [name, node] as const
   })
   document.set('tools', document.createNode(Object.fromEntries(described)))
   const tests = tools.flatMap(({ name, tests: own }) =>

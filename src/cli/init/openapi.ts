@@ -1,7 +1,7 @@
 import { isForwardable } from '../../core/manifest/headers.js'
-import { ARG_NAME, TOOL_NAME } from '../../core/manifest/names.js'
 import type { ArgDraft, ToolDraft } from './draft.js'
 import { exampleTests } from './examples.js'
+import { argName, constraintId, toolName, unique } from './names.js'
 import { argOf, bodyArgs, type Found, isRecord, type Json, type Lost, resolver } from './schema.js'
 
 /** An OpenAPI 3.x document as tools; whatever a manifest cannot say is told, never guessed. */
@@ -185,26 +185,5 @@ function nameOf(
   path: string,
 ): string {
   const given = operation.operationId
-  const wanted = typeof given === 'string' && given !== '' ? given : `${method}_${path}`
-  const plain = wanted
-    .replace(/[^A-Za-z0-9]+/g, '_')
-    .replace(/^[^A-Za-z]+|_+$/g, '')
-    .slice(0, 100)
-  return TOOL_NAME.test(plain) ? plain : `${method}_tool`
-}
-
-function argName(wanted: string): string {
-  const plain = wanted.replace(/[^A-Za-z0-9]+/g, '_').replace(/^[^A-Za-z]+/, '')
-  return ARG_NAME.test(plain) ? plain : 'arg'
-}
-
-/** Ids are the manifest's, not the tool's. */
-const constraintId = (tool: string, arg: string): string =>
-  `${tool.slice(0, 28)}_${arg.slice(0, 26)}`.toLowerCase()
-
-function unique(taken: Set<string>, wanted: string): string {
-  let name = wanted
-  for (let n = 2; taken.has(name); n++) name = `${wanted.slice(0, 56)}_${n}`
-  taken.add(name)
-  return name
+  return toolName(typeof given === 'string' && given !== '' ? given : `${method}_${path}`, method)
 }

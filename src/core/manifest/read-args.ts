@@ -108,7 +108,7 @@ function parseBody(bytes: Uint8Array): BodyRead {
 const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.-]+\+json)$/
 
 /** UTF-8 JSON, no content-coding: anything else would be judged as one thing and read as another. */
-function mediaFault(headers: readonly Header[]): string | null {
+export function mediaFault(headers: readonly Header[]): string | null {
   if (headers.some(([name]) => name === 'content-encoding')) return 'the body has a content-coding'
   const types = headers.filter(([name]) => name === 'content-type')
   const [only] = types

@@ -1,0 +1,25 @@
+import { ARG_NAME, TOOL_NAME } from '../../core/manifest/names.js'
+
+export function toolName(wanted: string, method: string): string {
+  const plain = wanted
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^[^A-Za-z]+|_+$/g, '')
+    .slice(0, 100)
+  return TOOL_NAME.test(plain) ? plain : `${method}_tool`
+}
+
+export function argName(wanted: string): string {
+  const plain = wanted.replace(/[^A-Za-z0-9]+/g, '_').replace(/^[^A-Za-z]+/, '')
+  return ARG_NAME.test(plain) ? plain : 'arg'
+}
+
+/** Ids are the manifest's, not the tool's. */
+export const constraintId = (tool: string, arg: string): string =>
+  `${tool.slice(0, 28)}_${arg.slice(0, 26)}`.toLowerCase()
+
+export function unique(taken: Set<string>, wanted: string): string {
+  let name = wanted
+  for (let n = 2; taken.has(name); n++) name = `${wanted.slice(0, 56)}_${n}`
+  taken.add(name)
+  return name
+}

@@ -1,0 +1,43 @@
+import { join } from 'node:path'
+import { readJournal } from '../../adapters/journal/read.js'
+import type { Data } from '../../config/data.js'
+import type { Capsule } from '../../core/capsule/model.js'
+import { parse } from '../../core/json/parse.js'
+import { toPlain } from '../../core/json/value.js'
+import type { RequestHead } from '../../gate/frozen.js'
+import type { EvidencePart } from '../../ports.js'
+import type { Observed } from './traffic.js'
+
+export type Skipped = { refused: number; notKept: number }
+
+/** Calls that the API carried out, oldest first, from the journal and the evidence beside it. */
+export async function* observedCalls(
+  folder: string,
+  { evidence }: Pick<Data, 'evidence'>,
+  skipped: Skipped,
+): AsyncGenerator<Observed> {
+  for await (const { line } of readJournal(join(folder, 'journal'))) {
+    if (line.type !== 'CAPSULE') continue
+    const { action_id, action_type, effect } = line.capsule as Capsule
+    if (action_type !== 'decide' || effect === undefined) continue
+    // A path that the API does not have, a body it would not take: nothing to write a tool from.
+    if (effect.status !== 'confirmed') {
+      skipped.refused++
+      continue
+    }
+    const kept = await evidence.byAction(action_id)
+    const call = kept.state === 'present' ? callOf(kept.value) : null
+    if (call === null) skipped.notKept++
+    else yield call
+  }
+}
+
+function callOf(parts: readonly EvidencePart[]): Observed | null {
+  const body = parts.find(({ kind }) => kind === 'request')?.bytes
+  const frozen = parts.find(({ kind, name }) => kind === 'frozen' && name === 'head')?.bytes
+  const parsed = frozen === undefined ? null : parse(frozen)
+  if (body === undefined || parsed?.ok !== true) return null
+  const { method, target, content_type } = Object(toPlain(parsed.value)) as Partial<RequestHead>
+  if (typeof method !== 'string' || typeof target !== 'string') return null
+  return { method, target, contentType: content_type ?? null, body }
+}

@@ -1,0 +1,122 @@
+import { fold, pointerTokens } from '../../core/manifest/pointer.js'
+import type { ArgDraft, TestDraft, ToolDraft } from './draft.js'
+import { type Field, suggestion, testValue, typeOf } from './field.js'
+import { argName, constraintId, toolName, unique } from './names.js'
+import type { Lost } from './schema.js'
+import { paramNames } from './shape.js'
+import type { Group } from './traffic.js'
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+type Read = { readonly field: Field; readonly arg: ArgDraft }
+
+/** What was seen of one shape, as a tool: types only, for what was seen is not what is allowed. */
+export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDraft {
+  const { method, shape, calls } = group
+  const path = `/${shape.map((part) => part ?? 'id').join('/')}`
+  const name = unique(names, toolName(`${method.toLowerCase()}_${path}`, method.toLowerCase()))
+  const tell: Lost = (what) => lost.push(`${name}: ${what}`)
+  if (group.crowded) tell('over 64 names in its query or body: the others are not read')
+
+  const found = new Map<string, Read>()
+  const taken = new Set<string>()
+  const pick = (wanted: string): string => {
+    const plain = argName(wanted)
+    let picked = plain
+    for (let n = 2; taken.has(fold(picked)); n++) picked = `${plain.slice(0, 56)}_${n}`
+    taken.add(fold(picked))
+    return picked
+  }
+  const add = (arg: string, field: Field, from: ArgDraft['from']): void => {
+    const type = typeOf(field)
+    if (type !== null) found.set(arg, { field, arg: { type, optional: field.seen < calls, from } })
+  }
+
+  for (const field of queryFields(group, tell)) {
+    add(pick(field.wanted), field, { query: field.spelling })
+  }
+  // A name in the query must not be an argument's that is read elsewhere: the gate refuses the pair.
+  for (const key of group.query.keys()) taken.add(key)
+  const params = paramNames(shape).map(pick)
+  params.forEach((param, index) => {
+    const field = group.params[index]
+    if (field !== undefined) add(param, field, { path: param })
+  })
+  for (const field of bodyFields(group, tell)) {
+    add(pick(field.wanted), field, { body: field.spelling })
+  }
+  const unnamed = [...params]
+  return {
+    name,
+    method,
+    path: `/${shape.map((part) => part ?? `{${unnamed.shift()}}`).join('/')}`,
+    reads: READS.has(method),
+    args: Object.fromEntries([...found].map(([arg, read]) => [arg, read.arg])),
+    constraints: {},
+    tests: testsOf(found, tell),
+    notes: notesOf(name, calls, found),
+  }
+}
+
+function* queryFields({ query, queryFault }: Group, tell: Lost): Generator<Field> {
+  if (queryFault !== null) {
+    if (query.size > 0) tell(queryFault)
+    return
+  }
+  for (const field of query.values()) {
+    if (field.fault === null) yield field
+    else tell(`query ${field.spelling}: ${field.fault}; not read`)
+  }
+}
+
+function* bodyFields({ body, bodyFault, query }: Group, tell: Lost): Generator<Field> {
+  if (bodyFault !== null) {
+    if (bodyFault !== '') tell(`its body is not read: ${bodyFault}`)
+    return
+  }
+  // Parents come before their members.
+  const closed: string[] = []
+  for (const [key, field] of body) {
+    if (closed.some((parent) => key.startsWith(`${parent}/`))) continue
+    const why = unreadable(field, query)
+    if (why !== null) {
+      tell(`${field.spelling}: ${why}; not read`)
+      closed.push(key)
+    } else if (field.objects === 0) yield field
+  }
+}
+
+function unreadable(field: Field, query: Group['query']): string | null {
+  if (field.fault !== null) return field.fault
+  if (field.objects > 0) return field.seen > 0 ? 'it is not always one type' : null
+  if (field.seen === 0) return 'only null was seen'
+  if (query.has(fold(pointerTokens(field.spelling).at(-1) ?? ''))) return 'the query has it too'
+  return typeOf(field) === null ? 'no one type fits all that was seen' : null
+}
+
+/** One observed call: with no bounds it says that the types hold, and is there to grow with them. */
+function testsOf(found: ReadonlyMap<string, Read>, tell: Lost): readonly TestDraft[] {
+  const args: Record<string, TestDraft['args'][string]> = Object.create(null)
+  for (const [name, { field, arg }] of found) {
+    if (field.example === null) continue
+    const value = testValue(name, arg.type, field.example)
+    if (value === null) {
+      tell(`no test was written: ${name} has no exact form there`)
+      return []
+    }
+    args[name] = value
+  }
+  return [{ args, expect: 'pass' }]
+}
+
+/** Bounds are the operator's to set; the largest values seen stand beside the tool, ready to be. */
+function notesOf(tool: string, calls: number, found: ReadonlyMap<string, Read>): readonly string[] {
+  const lines = [...found].flatMap(([name, { field, arg }]) => {
+    const most = 'path' in arg.from ? null : suggestion(arg.type, field)
+    if (most === null) return []
+    const bound = arg.optional ? `{if_present: ${most}}` : most
+    return [`  ${constraintId(tool, name)}: {${name}: ${bound}}`]
+  })
+  if (lines.length === 0) return []
+  const times = calls === 1 ? 'one call' : `${calls} calls`
+  return [`the largest seen in ${times}, as bounds:`, 'constraints:', ...lines]
+}

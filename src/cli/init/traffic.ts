@@ -1,0 +1,172 @@
+import { parse } from '../../core/json/parse.js'
+import { isObject, type JsonObject } from '../../core/json/value.js'
+import { escapePointer, fold } from '../../core/manifest/pointer.js'
+import { mediaFault } from '../../core/manifest/read-args.js'
+import { readTarget, type Target } from '../../core/manifest/target.js'
+import type { ToolDraft } from './draft.js'
+import { type Field, newField, see } from './field.js'
+import { type Shape, shapeKey, shapeOf } from './shape.js'
+import { toolOf } from './traffic-tool.js'
+
+/** A call that reached the API and was answered with success. */
+export type Observed = {
+  readonly method: string
+  readonly target: string
+  readonly contentType: string | null
+  readonly body: Uint8Array
+}
+
+/** All calls of one method and path shape, folded as they come: a year of traffic is never held. */
+export type Group = {
+  readonly method: string
+  readonly shape: Shape
+  calls: number
+  readonly params: readonly Field[]
+  /** By folded name: servers differ on whether case matters, so the gate reads one spelling only. */
+  readonly query: Map<string, Field>
+  /** By folded pointer; objects have a field too. */
+  readonly body: Map<string, Field>
+  /** Why no argument is read there, once one call had no such thing to read. */
+  queryFault: string | null
+  bodyFault: string | null
+  crowded: boolean
+}
+
+const MAX_GROUPS = 256
+const MAX_FIELDS = 64
+const MAX_DEPTH = 4
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+export function createLearner() {
+  const groups = new Map<string, Group>()
+  let unread = 0
+  let over = 0
+
+  function groupOf(method: string, shape: Shape): Group | null {
+    const key = shapeKey(method, shape)
+    const known = groups.get(key)
+    if (known !== undefined) return known
+    if (groups.size === MAX_GROUPS) return null
+    const group: Group = {
+      method,
+      shape,
+      calls: 0,
+      params: shape.filter((part) => part === null).map(() => newField('', '')),
+      query: new Map(),
+      body: new Map(),
+      queryFault: null,
+      bodyFault: BODILESS.has(method) ? '' : null,
+      crowded: false,
+    }
+    groups.set(key, group)
+    return group
+  }
+
+  return {
+    see(call: Observed): void {
+      const read = readTarget(call.target)
+      if (!read.ok) {
+        unread++
+        return
+      }
+      const shape = shapeOf(read.target.segments)
+      const group = groupOf(call.method, shape)
+      if (group === null) over++
+      else seeCall(group, call, read.target)
+    },
+    tools(): { readonly tools: readonly ToolDraft[]; readonly lost: readonly string[] } {
+      const lost: string[] = []
+      const names = new Set<string>()
+      const tools = [...groups.values()].map((group) => toolOf(group, names, lost))
+      if (unread > 0) lost.push(`${unread} calls: their targets cannot be read`)
+      if (over > 0) lost.push(`${over} calls: left out: over ${MAX_GROUPS} kinds of path`)
+      return { tools, lost }
+    },
+  }
+}
+
+function seeCall(group: Group, call: Observed, target: Target): void {
+  const first = group.calls++ === 0
+  const ids = target.segments.filter((_, index) => group.shape[index] === null)
+  ids.forEach(({ text }, index) => {
+    const param = group.params[index]
+    if (param !== undefined) see(param, { kind: 'text', value: text }, first)
+  })
+  seeQuery(group, target, first)
+  if (group.bodyFault !== null) return
+  const body = jsonObject(call)
+  if (typeof body === 'string') group.bodyFault = body
+  else seeMembers(group, body, '', '', 0, first)
+}
+
+/** As manifests spell what they read from a query. */
+const READABLE = /^[^\p{Cc}[\]]{1,128}$/u
+
+function seeQuery(group: Group, { query, semicolon }: Target, first: boolean): void {
+  if (semicolon) group.queryFault = 'a query with a raw ";" in it is not read'
+  const here = new Set<string>()
+  for (const [name, value] of query) {
+    const bare = name.split('[', 1)[0] ?? ''
+    const field = fieldOf(group, group.query, fold(bare), bare, bare)
+    if (field === null) continue
+    if (!READABLE.test(bare)) field.fault = 'a manifest cannot name it'
+    if (name !== bare) field.fault = 'a list in a query has as many spellings as servers'
+    if (here.has(fold(bare))) field.fault = 'it is in one query twice'
+    here.add(fold(bare))
+    see(field, { kind: 'text', value }, first)
+  }
+}
+
+function fieldOf(
+  group: Group,
+  fields: Map<string, Field>,
+  key: string,
+  spelling: string,
+  wanted: string,
+): Field | null {
+  const known = fields.get(key)
+  if (known !== undefined) {
+    if (known.spelling !== spelling) known.fault = `it is also spelled ${spelling}`
+    return known
+  }
+  if (fields.size === MAX_FIELDS) {
+    group.crowded = true
+    return null
+  }
+  const field = newField(spelling, wanted)
+  fields.set(key, field)
+  return field
+}
+
+/** Once arguments are read from a body, a call without such a body is refused. */
+function jsonObject({ body, contentType }: Observed): JsonObject | string {
+  if (body.length === 0) return 'a call without a body was seen'
+  const fault = mediaFault(contentType === null ? [] : [['content-type', contentType]])
+  if (fault !== null) return fault
+  const parsed = parse(body)
+  if (!parsed.ok) return 'a body was seen that is not JSON'
+  return isObject(parsed.value) ? parsed.value : 'a body was seen that is no JSON object'
+}
+
+function seeMembers(
+  group: Group,
+  object: JsonObject,
+  pointer: string,
+  prefix: string,
+  depth: number,
+  first: boolean,
+): void {
+  for (const [name, value] of object) {
+    const at = `${pointer}/${escapePointer(name)}`
+    const wanted = prefix === '' ? name : `${prefix}_${name}`
+    const field = fieldOf(group, group.body, fold(at), at, wanted)
+    // To the gate a null member is absent, yet its name is there.
+    if (field === null || value === null) continue
+    if (!isObject(value)) see(field, { kind: 'json', value }, first)
+    else if (depth === MAX_DEPTH) field.fault = 'it is nested too deeply'
+    else {
+      field.objects++
+      seeMembers(group, value, at, wanted, depth + 1, first)
+    }
+  }
+}
