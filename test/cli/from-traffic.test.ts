@@ -144,12 +144,12 @@ describe('init --from-traffic', () => {
     expect(existsSync(join(dir, 'g'))).toBe(false)
   })
 
-  it('erased evidence is counted as not kept and nothing of it is written', async () => {
+  it('erased evidence is nothing to learn from: exit 2, nothing written', async () => {
     await serving(observe(), dir, async (verdict) => {
       for (const sent of READS) await verdict(sent)
     })
-    const day = new Date().toISOString().slice(0, 10)
-    const scope = ['--operator', operatorOf(), '--day', day]
+    const { operator, at } = firstDispatch()
+    const scope = ['--operator', operator, '--day', at.slice(0, 10)]
     const erased = await cli(['evidence', 'erase', '--data', 'seen', ...scope, '--yes'], {
       cwd: dir,
     })
@@ -171,9 +171,8 @@ describe('init --from-traffic', () => {
     expect(['g', 'none', 'seen', 'data'].filter((name) => existsSync(join(dir, name)))).toEqual([])
   })
 
-  function operatorOf(): string {
+  function firstDispatch(): { readonly operator: string; readonly at: string } {
     const lines = readFileSync(join(dir, 'seen', 'journal', '00000001.jsonl'), 'utf8').split('\n')
-    const sent = lines.find((line) => line.includes('"ACTION_DISPATCHED"')) ?? '{}'
-    return String((JSON.parse(sent) as { operator?: string }).operator)
+    return JSON.parse(lines.find((line) => line.includes('"ACTION_DISPATCHED"')) ?? '')
   }
 })
