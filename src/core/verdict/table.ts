@@ -59,7 +59,7 @@ export const TABLE = {
     'The request target is not in a form that can be judged.',
     'Send a plain origin-form path without dot segments or encoded slashes.',
   ]),
-  request_malformed: denied(400, NETWORK, [
+  request_malformed: denied(400, HTTP, [
     'The request is framed or labelled in a way that can be read as two different requests.',
     FIX_AND_RESEND,
   ]),
