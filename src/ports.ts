@@ -5,6 +5,7 @@ import type { Observation } from './core/capsule/observation.js'
 import type { VerdictClass } from './core/capsule/registries.js'
 import type { Plain } from './core/json/value.js'
 import type { Hitl, ToolRule } from './core/manifest/model.js'
+import type { StatementToSeal } from './core/statement/seal.js'
 
 /** The gate's outside world. Each port is a few methods and a promise; test/contract holds drivers to it. */
 
@@ -27,12 +28,23 @@ export type Ids = {
 
 // ── Journal ──────────────────────────────────────────────────────────────────
 /** What a writer gives: the type and the remaining members as JSON object text (`{…}`). */
-export type JournalEntry = {
+export type WrittenEntry = {
   readonly type: string
   readonly json: string
   /** The same members as an object, where the writer has one: spares reading the text again. */
   readonly members?: { readonly [member: string]: unknown }
 }
+/**
+ * A capsule still to be signed: the journal seals it where it writes the line, so that signing costs
+ * the thread that judges nothing. `json` and `members` are the line's other members.
+ */
+export type StatementEntry = {
+  readonly type: 'CAPSULE'
+  readonly seal: StatementToSeal
+  readonly json: string
+  readonly members: { readonly [member: string]: unknown }
+}
+export type JournalEntry = WrittenEntry | StatementEntry
 /** What stands in the file: the envelope, and the members by name. */
 export type JournalLine = {
   readonly v: 1
@@ -45,7 +57,13 @@ export type JournalLine = {
   readonly type: string
   readonly [member: string]: unknown
 }
-export type Appended = { readonly seq: number; readonly at: string; readonly hash: string }
+export type Appended = {
+  readonly seq: number
+  readonly at: string
+  readonly hash: string
+  /** What sealing a statement added to its line. */
+  readonly sealed?: { readonly protected: string; readonly signature: string }
+}
 export type Head = { readonly seq: number; readonly hash: string }
 
 export type Journal = {
@@ -110,8 +128,9 @@ export type Found<T> =
 
 export type Evidence = {
   /**
-   * MUST be durable before it resolves, and MUST have handed its bytes to the kernel before it returns
-   * its promise, so that after kill -9 evidence precedes the capsule that commits to it. MUST refuse a
+   * MUST be durable before it resolves, and MUST have handed its bytes to the kernel before the bytes
+   * of any journal line appended after it, so that after kill -9 evidence precedes the capsule that
+   * commits to it. MUST refuse a
    * part whose digest is not its own. MUST accept `urgent` records (conclusions of calls already
    * dispatched) out of the reserve when the disk is full.
    */

@@ -16,7 +16,7 @@ import { createEmbeddedState, type EmbeddedState } from '../adapters/state/embed
 import { hex } from '../core/hex.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import { utf8 } from '../core/text.js'
-import type { Clock, Head, Journal, JournalEntry, JournalLine, Signer } from '../ports.js'
+import type { Appended, Clock, Head, Journal, JournalEntry, JournalLine, Signer } from '../ports.js'
 import { ownSecret } from './secrets.js'
 
 /** Everything of a gate that outlives the process, opened and folded. */
@@ -125,9 +125,10 @@ function feeding(
   let sinceSnapshot = applied.seq - (inner.snapshot?.seq ?? 0)
   const append: Journal['append'] = (entries, options) =>
     inner.append(entries, options).then((lines) => {
-      lines.forEach(({ seq, at, hash }, index) => {
+      lines.forEach((appended, index) => {
+        const { seq, hash } = appended
         if (seq <= applied.seq) throw new Error(`journal line ${seq} came after ${applied.seq}`)
-        const line = lineOf(inner.origin, entries[index] as JournalEntry, seq, at, applied.hash)
+        const line = lineOf(inner.origin, entries[index] as JournalEntry, appended, applied.hash)
         state.apply(line)
         applied = { seq, hash }
         for (const listener of listeners) listener(line)
@@ -152,11 +153,11 @@ function feeding(
 const lineOf = (
   origin: string,
   { type, json, members }: JournalEntry,
-  seq: number,
-  at: string,
+  { seq, at, sealed }: Appended,
   prev: string,
 ): JournalLine => ({
   ...(members ?? (JSON.parse(json) as object)),
+  ...sealed,
   v: 1,
   origin,
   seq,

@@ -1,14 +1,13 @@
 import { deadlineAt } from '../core/approval/deadline.js'
-import { base64url } from '../core/base64url.js'
 import { buildCapsule } from '../core/capsule/build.js'
 import type { CapsuleInput, EffectMeta } from '../core/capsule/input.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
-import { sealStatement } from '../core/statement/seal.js'
+import { toSeal } from '../core/statement/seal.js'
 import { type Happened, verdictOf } from '../core/verdict/verdict.js'
-import type { EvidencePart, JournalEntry, Settlement } from '../ports.js'
+import type { EvidencePart, Settlement, StatementEntry } from '../ports.js'
 import { openingEntries } from './approve-open.js'
 import { evidenceRecord, saltedPart } from './dispatch.js'
 import type { Concluded, Ending } from './exit.js'
@@ -37,7 +36,7 @@ export async function conclude(ending: Ending, parts: Parts): Promise<Concluded>
   const [, [line]] = await Promise.all([
     put,
     parts.journal.append(
-      [capsuleEntry(capsule, settlement, parts), ...openingEntries(known, capsule, parts)],
+      [capsuleEntry(capsule, settlement), ...openingEntries(known, capsule, parts)],
       { urgent },
     ),
   ])
@@ -172,27 +171,15 @@ function settlementOf(
 export function capsuleEntry(
   capsule: Capsule,
   settlement: Settlement | null,
-  { signer }: Pick<Parts, 'signer'>,
   statement: 'agent_action' | 'outcome' = 'agent_action',
   sub?: string,
-): JournalEntry {
-  const sealed = sealStatement(capsule, {
-    statement,
-    kid: signer.kid('statement'),
-    sign: (message) => signer.sign('statement', message),
-    ...(sub === undefined ? {} : { sub }),
-  })
-  const around = {
-    statement,
-    protected: base64url(sealed.protectedBytes),
-    signature: base64url(sealed.signature),
-    ...(settlement === null ? {} : { settles: settlesOf(capsule.action_id, settlement) }),
-  }
+): StatementEntry {
+  const settles = settlement === null ? null : settlesOf(capsule.action_id, settlement)
   return {
     type: 'CAPSULE',
-    // The capsule stands in the line as the very bytes that were signed.
-    json: `{"capsule":${sealed.payload},${JSON.stringify(around).slice(1)}`,
-    members: { ...around, capsule },
+    seal: toSeal(capsule, statement, sub),
+    json: settles === null ? '{}' : `{"settles":${JSON.stringify(settles)}}`,
+    members: settles === null ? { statement, capsule } : { statement, capsule, settles },
   }
 }
 

@@ -69,13 +69,7 @@ export async function recordOutcome(
       parts: [said],
     }),
     parts.journal.append([
-      capsuleEntry(
-        capsule,
-        null,
-        parts,
-        'outcome',
-        subjectUrn(original.operator, original.action_id),
-      ),
+      capsuleEntry(capsule, null, 'outcome', subjectUrn(original.operator, original.action_id)),
     ]),
   ])
   return { kind: 'recorded', actionId, capsule }

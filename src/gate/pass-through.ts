@@ -54,6 +54,6 @@ export async function recordPassthrough(
     },
     crypto,
   )
-  await journal.append([capsuleEntry(capsule, null, parts)])
+  await journal.append([capsuleEntry(capsule, null)])
   return { actionId, capsuleId: capsule.capsule_id }
 }

@@ -52,6 +52,6 @@ async function closeUnasked(item: Unasked, parts: Parts): Promise<void> {
     },
     parts.crypto,
   )
-  await parts.journal.append([capsuleEntry(capsule, null, parts)])
+  await parts.journal.append([capsuleEntry(capsule, null)])
   parts.report({ level: 'warn', event: 'unasked_closed', actionId: item.decision_id })
 }

@@ -66,7 +66,7 @@ async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
     parts.crypto,
   )
   const settlement = { kind: 'commit', capsuleId: capsule.capsule_id, replayable: false } as const
-  await parts.journal.append([capsuleEntry(capsule, settlement, parts)], { urgent: true })
+  await parts.journal.append([capsuleEntry(capsule, settlement)], { urgent: true })
   await parts.state.settle(orphan.action_id, settlement)
   parts.report({ level: 'warn', event: 'recovered', actionId: orphan.action_id })
 }

@@ -98,7 +98,7 @@ async function close(
       at,
       parts: [shown, told],
     }),
-    parts.journal.append([capsuleEntry(capsule, null, parts)]),
+    parts.journal.append([capsuleEntry(capsule, null)]),
   ])
   return capsule.capsule_id
 }

@@ -66,7 +66,7 @@ export async function transition(step: Transition, parts: Parts): Promise<{ caps
     at,
     parts: [...step.evidence, reason],
   })
-  await parts.journal.append([capsuleEntry(capsule, null, parts), ...(step.events ?? [])])
+  await parts.journal.append([capsuleEntry(capsule, null), ...(step.events ?? [])])
   await parts.seam('after_capsule')
   return { capsuleId: capsule.capsule_id }
 }

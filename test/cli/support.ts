@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Capsule } from '../../src/core/capsule/model.js'
-import { sealStatement } from '../../src/core/statement/seal.js'
 import { sampleCapsule, type TestKey } from '../core/statement/sample.js'
+import { sealCapsule } from '../core/statement/seal-capsule.js'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'main.js')
 export type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
@@ -60,7 +60,7 @@ export function* journalLines(capsules: Iterable<Capsule>, key: TestKey): Genera
   }
   for (const capsule of capsules) {
     yield line('IDP_SUBMITTED', { action_id: capsule.action_id })
-    const { protectedBytes, signature } = sealStatement(capsule, {
+    const { protectedBytes, signature } = sealCapsule(capsule, {
       statement: 'agent_action',
       kid: key.kid,
       sign: key.sign,

@@ -1,16 +1,17 @@
 import { entryFault } from '../../core/journal/line.js'
-import type { Appended, Head, Journal, JournalEntry } from '../../ports.js'
+import type { Appended, Head, Journal, Signer } from '../../ports.js'
 import type { Committer } from './commit.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
 import type { JournalReport } from './model.js'
 import type { Reserve } from './reserve.js'
+import { type SealedEntry, sealEntry } from './seal-entry.js'
 
 /**
  * Group commit: calls queue while a batch is on its way to the disk, and go together in the next. A
  * full or failing disk suspends ordinary entries; urgent ones may use up the reserve.
  */
 type Pending = {
-  readonly entries: readonly JournalEntry[]
+  readonly entries: readonly SealedEntry[]
   readonly chars: number
   readonly urgent: boolean
   readonly resolve: (lines: readonly Appended[]) => void
@@ -30,6 +31,7 @@ const PROBE_MS = 500
 
 export function createAppender(
   committer: Committer,
+  signer: Signer,
   reserve: Reserve,
   durable: (head: Head) => void,
   report: (report: JournalReport) => void,
@@ -87,8 +89,7 @@ export function createAppender(
     const lines = await committer.commit(batch.flatMap((pending) => pending.entries))
     let from = 0
     for (const { entries, resolve } of batch) {
-      const own = lines.slice(from, from + entries.length)
-      resolve(own.map(({ seq, at, hash }) => ({ seq, at, hash })))
+      resolve(entries.map(({ sealed }, i) => acknowledged(lines[from + i] as Appended, sealed)))
       from += entries.length
     }
     const { seq, prev } = committer.tail().cursor
@@ -152,13 +153,17 @@ export function createAppender(
         if (poison !== null) throw poison
         const urgent = options?.urgent === true
         let chars = 0
-        for (const { type, json, members } of entries) {
-          const fault = entryFault(type, json, members)
+        const sealed: SealedEntry[] = []
+        for (const entry of entries) {
+          const { type, json, members } = entry
+          const fault = entryFault(type, json, 'seal' in entry ? undefined : members)
           if (fault !== null) throw new JournalError('bad_entry', `${type}: ${fault}`)
-          chars += json.length
+          const written = sealEntry(entry, signer)
+          sealed.push(written)
+          chars += written.json.length
         }
         if (entries.length === 0) return resolve([])
-        queue.push({ entries: [...entries], chars, urgent, resolve, reject })
+        queue.push({ entries: sealed, chars, urgent, resolve, reject })
         wake()
       })
     },
@@ -173,6 +178,9 @@ export function createAppender(
     },
   }
 }
+
+const acknowledged = ({ seq, at, hash }: Appended, sealed: Appended['sealed']): Appended =>
+  sealed === undefined ? { seq, at, hash } : { seq, at, hash, sealed }
 
 const isDiskFull = (error: unknown): boolean =>
   error instanceof JournalError && error.code === 'disk_full'

@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { signEvent } from '../../core/journal/event.js'
 import { formatLine } from '../../core/journal/line.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
-import type { Appended, JournalEntry } from '../../ports.js'
+import type { Appended, WrittenEntry } from '../../ports.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { type Composed, createComposer } from './compose.js'
@@ -43,7 +43,7 @@ export type Tail = {
 
 export type Committer = {
   /** One batch, durable and acknowledged, or nothing of it. */
-  commit(entries: readonly JournalEntry[]): Promise<readonly Appended[]>
+  commit(entries: readonly WrittenEntry[]): Promise<readonly Appended[]>
   tail(): Tail
   /** Why nothing may be written any more. */
   poison(): JournalError | null
@@ -103,7 +103,7 @@ export function createCommitter(
     )
   }
 
-  const write = async (entries: readonly JournalEntry[]): Promise<readonly Appended[]> => {
+  const write = async (entries: readonly WrittenEntry[]): Promise<readonly Appended[]> => {
     if (seams.before_write) await seams.before_write()
     checkEpoch()
     checkFile()

@@ -1,5 +1,5 @@
 import { formatLine } from '../../core/journal/line.js'
-import type { JournalEntry } from '../../ports.js'
+import type { WrittenEntry } from '../../ports.js'
 import type { Cursor } from './chain.js'
 import { leafHashAt } from './hash.js'
 import { type IdKey, idKeysOf } from './ids.js'
@@ -25,7 +25,7 @@ const ENVELOPE_ROOM = 512
 /** The writer's one buffer: a batch is in the kernel's hands before the next is composed. */
 export function createComposer(origin: string) {
   let scratch = Buffer.allocUnsafe(256 * 1024)
-  return (entries: readonly JournalEntry[], from: Cursor, at: string): Composed => {
+  return (entries: readonly WrittenEntry[], from: Cursor, at: string): Composed => {
     const room = entries.reduce((sum, { json }) => sum + 3 * json.length + ENVELOPE_ROOM, 1)
     if (room > scratch.length) scratch = Buffer.allocUnsafe(room)
     const buffer = scratch

@@ -81,7 +81,7 @@ async function start(
       report({ kind: 'head_listener_failed', why: messageOf(error) })
     }
   }
-  const appender = createAppender(committer, reserve, durable, report)
+  const appender = createAppender(committer, signer, reserve, durable, report)
   held.push(appender.close)
   await appender.start()
   const head = (): Head => {

@@ -1,5 +1,5 @@
+import { payloadOf } from '../capsule/build.js'
 import type { Capsule } from '../capsule/model.js'
-import { canonicalOf } from '../json/build.js'
 import { utf8 } from '../text.js'
 import { type CborMap, MAX_BYTES } from './cbor.js'
 import { encodeHeader, type StatementType, subjectUrn } from './header.js'
@@ -10,38 +10,56 @@ const ALG = -8
 /** Head bytes around the payload, with room to spare. */
 const ENVELOPE_BYTES = 4096
 
-export type SealOptions = {
-  readonly statement: StatementType
-  readonly kid: Uint8Array
-  readonly sign: (message: Uint8Array) => Uint8Array
-  /** An outcome keeps the original action's subject (seed §3.3). */
-  readonly sub?: string
-}
-export type Sealed = {
+/** A capsule ready to be signed: nothing in it is left to decide but the key. */
+export type StatementToSeal = {
   /** JCS of the whole capsule, chain included: the signed bytes are the canonical bytes. */
   readonly payload: string
+  readonly statement: StatementType
+  readonly iss: string
+  readonly sub: string
+  readonly actionType: string
+  readonly decisionId: string
+}
+export type SealingKey = {
+  readonly kid: Uint8Array
+  readonly sign: (message: Uint8Array) => Uint8Array
+}
+export type Sealed = {
   readonly protectedBytes: Uint8Array
   readonly signature: Uint8Array
 }
 
-export function sealStatement(capsule: Capsule, options: SealOptions): Sealed {
-  const payload = canonicalOf(capsule)
-  const payloadBytes = utf8(payload)
-  if (payloadBytes.length > MAX_BYTES - ENVELOPE_BYTES) {
-    throw new RangeError(`a capsule of ${payloadBytes.length} bytes would not verify`)
+/** An outcome keeps the original action's subject (seed §3.3). */
+export const toSeal = (
+  capsule: Capsule,
+  statement: StatementType,
+  sub = subjectUrn(capsule.operator, capsule.action_id),
+): StatementToSeal => ({
+  payload: payloadOf(capsule),
+  statement,
+  iss: capsule.developer,
+  sub,
+  actionType: capsule.action_type,
+  // A call that starts a decision is its own decision (DESIGN §5).
+  decisionId: capsule['dev.capsulegate.decision_id'] ?? capsule.action_id,
+})
+
+export function sealStatement(order: StatementToSeal, { kid, sign }: SealingKey): Sealed {
+  const payload = utf8(order.payload)
+  if (payload.length > MAX_BYTES - ENVELOPE_BYTES) {
+    throw new RangeError(`a capsule of ${payload.length} bytes would not verify`)
   }
+  const { statement, iss, sub, actionType, decisionId } = order
   const protectedBytes = encodeHeader({
     alg: ALG,
-    kid: options.kid,
-    statement: options.statement,
-    iss: capsule.developer,
-    sub: options.sub ?? subjectUrn(capsule.operator, capsule.action_id),
-    actionType: capsule.action_type,
-    // A call that starts a decision is its own decision (DESIGN §5).
-    decisionId: capsule['dev.capsulegate.decision_id'] ?? capsule.action_id,
+    kid,
+    statement,
+    iss,
+    sub,
+    actionType,
+    decisionId,
   })
-  const signature = options.sign(sigStructure(protectedBytes, payloadBytes))
-  return { payload, protectedBytes, signature }
+  return { protectedBytes, signature: sign(sigStructure(protectedBytes, payload)) }
 }
 
 const NOTHING_UNPROTECTED: CborMap = new Map()

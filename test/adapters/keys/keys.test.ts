@@ -22,10 +22,11 @@ import { rotateKeys } from '../../../src/adapters/keys/rotate.js'
 import { openSigner } from '../../../src/adapters/keys/signer.js'
 import { hex } from '../../../src/core/hex.js'
 import { parseKeyring } from '../../../src/core/statement/keys.js'
-import { sealStatement, toCose } from '../../../src/core/statement/seal.js'
+import { toCose } from '../../../src/core/statement/seal.js'
 import { verifySign1 } from '../../../src/core/statement/verify-sign1.js'
 import type { Signer } from '../../../src/ports.js'
 import { sampleCapsule } from '../../core/statement/sample.js'
+import { sealCapsule } from '../../core/statement/seal-capsule.js'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const message = new TextEncoder().encode('message')
@@ -46,7 +47,7 @@ const privateFiles = (): string[] =>
     .sort()
 const sealed = (signer: Signer): Uint8Array => {
   const kid = signer.kid('statement')
-  const made = sealStatement(sampleCapsule(), {
+  const made = sealCapsule(sampleCapsule(), {
     statement: 'agent_action',
     kid,
     sign: (bytes) => signer.sign('statement', bytes),
@@ -237,7 +238,7 @@ describe('rotateKeys', () => {
     const signer = openSigner(dir)
     const kid = signer.kid('statement')
     await rotateKeys(dir, 'statement')
-    const made = sealStatement(sampleCapsule(), {
+    const made = sealCapsule(sampleCapsule(), {
       statement: 'agent_action',
       kid,
       sign: (bytes) => signer.sign('statement', bytes),

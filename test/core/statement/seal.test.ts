@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
 import { encode as cborgEncode } from 'cborg'
 import type { CborMap } from '../../../src/core/statement/cbor.js'
-import { sealStatement, toCose } from '../../../src/core/statement/seal.js'
+import { toCose } from '../../../src/core/statement/seal.js'
 import { decodeSign1, sigStructure } from '../../../src/core/statement/sign1.js'
 import { sampleCapsule, testKey } from './sample.js'
+import { sealCapsule } from './seal-capsule.js'
 
 const key = testKey()
 const seal = { statement: 'agent_action', kid: key.kid, sign: key.sign } as const
@@ -17,7 +18,7 @@ describe('sealStatement', () => {
   it('signs the Sig_structure of JCS of the whole capsule, chain included', () => {
     const chain = { parent_capsule_id: 'a'.repeat(64), relation: 'supersedes' } as const
     let signed: Uint8Array | null = null
-    const { payload, protectedBytes } = sealStatement(sampleCapsule({ chain }), {
+    const { payload, protectedBytes } = sealCapsule(sampleCapsule({ chain }), {
       ...seal,
       sign: (message) => {
         signed = message
@@ -30,18 +31,18 @@ describe('sealStatement', () => {
   })
 
   it('names the first call of a decision, which is itself unless the capsule says otherwise', () => {
-    const alone = sealStatement(sampleCapsule(), seal)
+    const alone = sealCapsule(sampleCapsule(), seal)
     expect(claim(alone.protectedBytes, 'capsule_decision_id')).toBe(sampleCapsule().action_id)
-    const later = sealStatement(sampleCapsule({ 'dev.capsulegate.decision_id': 'first' }), seal)
+    const later = sealCapsule(sampleCapsule({ 'dev.capsulegate.decision_id': 'first' }), seal)
     expect(claim(later.protectedBytes, 'capsule_decision_id')).toBe('first')
   })
 
   it('keeps the original subject on an outcome, and the own one otherwise', () => {
-    const own = sealStatement(sampleCapsule({ operator: 'a:b' }), seal)
+    const own = sealCapsule(sampleCapsule({ operator: 'a:b' }), seal)
     expect(claim(own.protectedBytes, 2)).toBe(
       'urn:agent-action-capsule:a%3Ab:01890a5d-ac96-774b-bcce-b302099a8057',
     )
-    const outcome = sealStatement(sampleCapsule(), {
+    const outcome = sealCapsule(sampleCapsule(), {
       ...seal,
       statement: 'outcome',
       sub: 'urn:agent-action-capsule:acme:first',
@@ -52,12 +53,12 @@ describe('sealStatement', () => {
 
   it('refuses to seal what no verifier would read', () => {
     const huge = sampleCapsule({ developer: 'x'.repeat(1024 * 1024) })
-    expect(() => sealStatement(huge, seal)).toThrow(RangeError)
-    expect(() => sealStatement(sampleCapsule({ developer: 'a\ud800' }), seal)).toThrow(TypeError)
+    expect(() => sealCapsule(huge, seal)).toThrow(RangeError)
+    expect(() => sealCapsule(sampleCapsule({ developer: 'a\ud800' }), seal)).toThrow(TypeError)
   })
 
   it('gives the envelope that another CBOR writer gives', () => {
-    const { payload, protectedBytes, signature } = sealStatement(sampleCapsule(), seal)
+    const { payload, protectedBytes, signature } = sealCapsule(sampleCapsule(), seal)
     const bytes = new TextEncoder().encode(payload)
     const theirs = cborgEncode([protectedBytes, new Map(), bytes, new Uint8Array(signature)])
     expect(Buffer.from(toCose(bytes, protectedBytes, signature))).toEqual(

@@ -1,0 +1,28 @@
+import { base64url } from '../../core/base64url.js'
+import { sealStatement } from '../../core/statement/seal.js'
+import type { Appended, JournalEntry, Signer, WrittenEntry } from '../../ports.js'
+
+/** An entry as it will stand in its line, and what sealing added to it. */
+export type SealedEntry = WrittenEntry & Pick<Appended, 'sealed'>
+
+/** Header and signature in one turn: no rotation can come between them. */
+export function sealEntry(entry: JournalEntry, signer: Signer): SealedEntry {
+  if (!('seal' in entry)) return entry
+  const { payload, statement } = entry.seal
+  const made = sealStatement(entry.seal, {
+    kid: signer.kid('statement'),
+    sign: (message) => signer.sign('statement', message),
+  })
+  const sealed = {
+    protected: base64url(made.protectedBytes),
+    signature: base64url(made.signature),
+  }
+  // The capsule stands in the line as the very bytes that were signed.
+  const head = `{"capsule":${payload},"statement":"${statement}","protected":"${sealed.protected}","signature":"${sealed.signature}"`
+  return {
+    type: entry.type,
+    json: entry.json === '{}' ? `${head}}` : `${head},${entry.json.slice(1)}`,
+    members: entry.members,
+    sealed,
+  }
+}
