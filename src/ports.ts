@@ -106,8 +106,8 @@ export type EvidencePart = {
     | 'frozen'
     | 'observation'
   readonly name?: string
+  /** What is kept: a JSON value, as one or as its JCS(normalize(value)), or octets. */
   readonly value?: Plain
-  /** JCS(normalize(value)), where the writer has it already: spares writing it again. */
   readonly text?: string
   readonly bytes?: Uint8Array
 }

@@ -10,7 +10,7 @@ import { OBSERVE_ALL, writeObservePolicies } from './observe-all.js'
 import { type GateOptions, openGate, type RunningGate } from './wire.js'
 
 export type CreateOptions = Partial<
-  Pick<GateOptions, 'clock' | 'seam' | 'journalSeams' | 'evidenceSeams' | 'concluding'>
+  Pick<GateOptions, 'clock' | 'seam' | 'recorder' | 'concluding'>
 > & {
   readonly report?: (event: GateReport) => void
   /** `nothing`: no manifests and no policies; every call is recorded, none is refused by them. */

@@ -1,14 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeCrypto } from '../adapters/crypto-node.js'
-import { type OpenedEvidence, openEvidence } from '../adapters/evidence/open.js'
-import type { Seams as EvidenceSeams } from '../adapters/evidence/seams.js'
-import type {
-  JournalReport,
-  Seams as JournalSeams,
-  OpenedJournal,
-} from '../adapters/journal/model.js'
-import { openJournal } from '../adapters/journal/open.js'
+import type { JournalReport } from '../adapters/journal/model.js'
 import { createKeys } from '../adapters/keys/create.js'
 import { exportKeyring, keyringPath } from '../adapters/keys/keyring.js'
 import { openSigner } from '../adapters/keys/signer.js'
@@ -17,14 +10,16 @@ import { hex } from '../core/hex.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import { utf8 } from '../core/text.js'
 import type { Appended, Clock, Head, Journal, JournalEntry, JournalLine, Signer } from '../ports.js'
+import { openRecorder } from './recorder/open.js'
+import { openRecord, type Record, type RecordPlace, type RecordSeams } from './recorder/record.js'
 import { ownSecret } from './secrets.js'
 
 /** Everything of a gate that outlives the process, opened and folded. */
 export type Data = {
   readonly signer: Signer
   readonly keys: () => readonly PublicKeyRecord[]
-  readonly journal: OpenedJournal
-  readonly evidence: OpenedEvidence
+  readonly journal: Record['journal']
+  readonly evidence: Record['evidence']
   readonly state: EmbeddedState
   readonly tenantSalt: string
   /** Each durable line in journal order, after the state has it. */
@@ -43,12 +38,18 @@ export type DataOptions = {
   /** Kept apart from the data folder where the operator says so; made at first start. */
   readonly masterKeyFile?: string
   readonly report: (event: JournalReport) => void
-  readonly journalSeams?: JournalSeams
-  readonly evidenceSeams?: EvidenceSeams
+  /**
+   * Where the stores are written from: a thread of their own, which may import a module with crash
+   * points, or this one, which may be given them.
+   */
+  readonly recorder?: Recorder
 }
+export type Recorder =
+  | { readonly in: 'thread'; readonly seams?: string }
+  | ({ readonly in: 'this_thread' } & RecordSeams)
 
 export async function openData(options: DataOptions): Promise<Data> {
-  const { dir, clock } = options
+  const { dir } = options
   const folder = (name: string): string => join(dir, name)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   if (!existsSync(keyringPath(folder('keys')))) await createKeys(folder('keys'))
@@ -57,24 +58,15 @@ export async function openData(options: DataOptions): Promise<Data> {
   const tenantSalt = hex(ownSecret(join(folder('keys'), 'tenant.salt'), 32))
   const masterKey = ownSecret(options.masterKeyFile ?? join(folder('keys'), 'evidence.key'), 32)
 
-  const evidence = await openEvidence({
-    dir: folder('evidence'),
+  const { journal: inner, evidence } = await record(options, {
+    journalDir: folder('journal'),
+    evidenceDir: folder('evidence'),
+    keysDir: folder('keys'),
+    origin: originOf(tenantSalt),
     masterKey,
-    ...(options.evidenceSeams === undefined ? {} : { seams: options.evidenceSeams }),
+    headFile: options.headFile,
+    segmentBytes: options.segmentBytes,
   })
-  const inner = await closingOnFailure(evidence, () =>
-    openJournal({
-      dir: folder('journal'),
-      origin: originOf(tenantSalt),
-      signer,
-      keys: keys(),
-      clock,
-      headFile: options.headFile,
-      segmentBytes: options.segmentBytes,
-      report: options.report,
-      ...(options.journalSeams === undefined ? {} : { seams: options.journalSeams }),
-    }),
-  )
   const state = createEmbeddedState({ keyTtlSeconds: options.idempotencyTtlSeconds })
   await closingOnFailure({ close: () => closeAll(inner, evidence) }, () => fold(inner, state))
   const { journal, subscribe } = feeding(inner, state, options.snapshotEvery)
@@ -88,6 +80,15 @@ export async function openData(options: DataOptions): Promise<Data> {
     subscribe,
     close: () => closeAll(inner, evidence),
   }
+}
+
+function record(
+  { clock, report, recorder = { in: 'thread' } }: DataOptions,
+  place: RecordPlace,
+): Promise<Record> {
+  return recorder.in === 'thread'
+    ? openRecorder(place, clock, report, recorder.seams ?? null)
+    : openRecord(place, clock, report, recorder)
 }
 
 async function closeAll(...opened: { close(): Promise<void> }[]): Promise<void> {
@@ -108,7 +109,7 @@ async function closingOnFailure<T>(
 }
 
 /** State is what the lines say: from the snapshot, or from the first line (DESIGN §5). */
-async function fold(journal: OpenedJournal, state: EmbeddedState): Promise<void> {
+async function fold(journal: Record['journal'], state: EmbeddedState): Promise<void> {
   const { snapshot } = journal
   if (snapshot !== null) state.load(snapshot.state)
   for await (const line of journal.lines((snapshot?.seq ?? 0) + 1)) state.apply(line)
@@ -116,10 +117,10 @@ async function fold(journal: OpenedJournal, state: EmbeddedState): Promise<void>
 
 /** The running gate's lines go through the same fold as a restart's: in order, once, after they are durable. */
 function feeding(
-  inner: OpenedJournal,
+  inner: Record['journal'],
   state: EmbeddedState,
   snapshotEvery: number,
-): { journal: OpenedJournal; subscribe: Data['subscribe'] } {
+): { journal: Record['journal']; subscribe: Data['subscribe'] } {
   const listeners = new Set<(line: JournalLine) => void>()
   let applied: Head = inner.head()
   let sinceSnapshot = applied.seq - (inner.snapshot?.seq ?? 0)

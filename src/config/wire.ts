@@ -10,7 +10,7 @@ import { type Data, type DataOptions, openData } from './data.js'
 import { type JudgesSource, loadJudges, publish } from './judges.js'
 
 export type GateOptions = JudgesSource &
-  Pick<DataOptions, 'dir' | 'headFile' | 'masterKeyFile' | 'journalSeams' | 'evidenceSeams'> & {
+  Pick<DataOptions, 'dir' | 'headFile' | 'masterKeyFile' | 'recorder'> & {
     readonly segmentBytes?: number
     readonly snapshotEvery?: number
     readonly idempotencyTtlSeconds?: number

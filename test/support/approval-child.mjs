@@ -27,7 +27,8 @@ const hit = (at) => {
   writeSync(1, `killed at ${at}\n`)
   process.kill(process.pid, 'SIGKILL')
 }
-const seams = (...names) => Object.fromEntries(names.map((each) => [each, () => hit(each)]))
+// The stores are written from a thread of their own, which brings its own crash points.
+Object.assign(process.env, { KILL_SEAM: seam, KILL_HITS: hits })
 const sha256 = (text) => createHash('sha256').update(text).digest('hex')
 const tool = openSync(join(dir, 'tool.log'), 'a')
 const acks = openSync(join(dir, 'acks.log'), 'a')
@@ -51,8 +52,7 @@ const gate = await openGate({
   report: () => {},
   // What the start itself writes has its own suites.
   seam: (at) => opened && hit(at),
-  journalSeams: seams('before_write', 'after_write', 'before_sync', 'after_sync'),
-  evidenceSeams: seams('before_evidence_write', 'after_evidence_write', 'after_evidence_sync'),
+  recorder: { in: 'thread', seams: new URL('./kill-seams.mjs', import.meta.url).href },
 })
 opened = true
 

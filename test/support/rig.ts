@@ -74,6 +74,9 @@ export async function rig(
       anonymous: false,
     },
     report: (event) => reports.push(event),
+    // A thread per rig would cost each of a thousand tests a tenth of a second; what runs in one has
+    // suites of its own (recorder, torture, every process started from the build).
+    recorder: { in: 'this_thread' },
     ...more,
   })
   const lines = async (): Promise<JournalLine[]> => {

@@ -46,20 +46,21 @@ export function encodeRecord(record: EvidenceRecord): Uint8Array[] {
 }
 
 function blobOf(part: EvidencePart): { form: 'json' | 'bytes'; bytes: Uint8Array } {
-  const { value, bytes, digest } = part
-  if (!isHex64(digest) || (value === undefined) === (bytes === undefined)) {
+  const { value, text, bytes, digest } = part
+  const isJson = value !== undefined || text !== undefined
+  if (!isHex64(digest) || isJson === (bytes !== undefined)) {
     throw new EvidenceError('digest_mismatch', `${part.kind}: a digest and one content are needed`)
   }
   if (bytes !== undefined) {
-    if (sha256(bytes).toString('hex') === digest) return { form: 'bytes', bytes }
-  } else if (part.text !== undefined) {
-    const text = Buffer.from(part.text)
-    if (sha256(text).toString('hex') === digest) return { form: 'json', bytes: text }
+    if (hash('sha256', bytes, 'hex') === digest) return { form: 'bytes', bytes }
+  } else if (text !== undefined) {
+    const written = Buffer.from(text)
+    if (hash('sha256', written, 'hex') === digest) return { form: 'json', bytes: written }
   } else if (value !== undefined) {
-    const text = Buffer.from(plainText(value, 'as_is'))
+    const written = Buffer.from(plainText(value, 'as_is'))
     // Most values have nothing to normalize away; then one pass is enough.
-    if (sha256(text).toString('hex') === digest || jsonDigest(value, crypto) === digest) {
-      return { form: 'json', bytes: text }
+    if (hash('sha256', written, 'hex') === digest || jsonDigest(value, crypto) === digest) {
+      return { form: 'json', bytes: written }
     }
   }
   throw new EvidenceError('digest_mismatch', `${part.kind}: the content is not that of ${digest}`)

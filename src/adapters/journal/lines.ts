@@ -2,24 +2,28 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { FIRST_PREV } from '../../core/journal/line.js'
 import type { JournalLine } from '../../ports.js'
 import { BACKGROUND_CHUNK, blocks } from './blocks.js'
-import type { Catalog, Segment } from './catalog.js'
+import type { Stretch } from './catalog.js'
 import { type Cursor, openChain } from './chain.js'
-import type { Tail } from './commit.js'
 import { errnoOf, JournalError, type Place } from './error.js'
 import { readFirstLine, segmentPath } from './segments.js'
 
 const LF = 10
 
+/** How far the files may be read at a moment; whoever knows it needs nothing else of the writer. */
+export type Extent = {
+  readonly segments: readonly Stretch[]
+  readonly tail: { readonly number: number; readonly offset: number }
+}
+
 /** Lines with seq ≥ from up to the head of this moment, checked against the chain as they are read. */
 export async function* readLines(
   dir: string,
   origin: string,
-  catalog: Catalog,
-  tail: Tail,
+  { segments: all, tail }: Extent,
   from: number,
 ): AsyncGenerator<JournalLine> {
-  const segments = catalog.filter(
-    ({ number }, i) => number <= tail.number && (catalog[i + 1]?.first ?? Infinity) > from,
+  const segments = all.filter(
+    ({ number }, i) => number <= tail.number && (all[i + 1]?.first ?? Infinity) > from,
   )
   let cursor: Cursor | null = null
   for (const segment of segments) {
@@ -67,7 +71,7 @@ export function parseLine(buffer: Buffer, start: number, stop: number, place: Pl
 }
 
 /** A sealed segment may have been moved away, before the start or since. */
-export async function openSegment(dir: string, segment: Segment): Promise<FileHandle> {
+export async function openSegment(dir: string, segment: Stretch): Promise<FileHandle> {
   const file = segmentPath(dir, segment.number)
   try {
     return await open(file, 'r')
@@ -82,7 +86,7 @@ export async function openSegment(dir: string, segment: Segment): Promise<FileHa
 }
 
 /** Where the chain stands before a segment, by its own first line; the segment before it is not read. */
-async function cursorBefore(file: string, { first }: Segment): Promise<Cursor> {
+async function cursorBefore(file: string, { first }: Stretch): Promise<Cursor> {
   if (first === 1) return { seq: 0, prev: FIRST_PREV, at: '' }
   return { seq: first - 1, prev: (await readFirstLine(file))?.prev ?? '', at: '' }
 }

@@ -1,6 +1,7 @@
 import type { Plain } from '../../core/json/value.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import type { Clock, Head, Journal, Signer } from '../../ports.js'
+import type { Extent } from './lines.js'
 
 export type JournalOptions = {
   /** The folder; one writer at a time. */
@@ -28,6 +29,8 @@ export type OpenedJournal = Journal & {
   writeSnapshot(state: Plain, upTo?: Head): Promise<void>
   /** Settles when every closed segment was read whole, behind the running gate; never rejects. */
   readonly verified: Promise<Verified>
+  /** What a reader of the files may read right now, itself and without the writer. */
+  extent(): Extent
 }
 
 export type Verified = {

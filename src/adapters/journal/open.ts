@@ -10,7 +10,7 @@ import { JournalError, messageOf, writeFailure } from './error.js'
 import { findLines } from './find.js'
 import { openHeadWriter } from './head-file.js'
 import { createIndexes } from './indexes.js'
-import { readLines } from './lines.js'
+import { type Extent, readLines } from './lines.js'
 import { takeLock } from './lock.js'
 import {
   type JournalOptions,
@@ -88,6 +88,13 @@ async function start(
     const { seq, prev } = committer.tail().cursor
     return { seq, hash: prev }
   }
+  const extent = (): Extent => {
+    const { number, offset } = committer.tail()
+    return {
+      segments: catalog.map((segment) => ({ number: segment.number, first: segment.first })),
+      tail: { number, offset },
+    }
+  }
   if (head().seq > 0) durable(head())
 
   let closing: Promise<void> | null = null
@@ -123,7 +130,8 @@ async function start(
     append: appender.append,
     timestamp: stamp,
     head,
-    lines: (from = 1) => readLines(dir, origin, catalog, committer.tail(), from),
+    lines: (from = 1) => readLines(dir, origin, extent(), from),
+    extent,
     find: (id) => findLines(dir, catalog, committer.tail(), indexes, id),
     health() {
       const reason = committer.poison()?.message ?? appender.suspended() ?? damage

@@ -60,20 +60,23 @@ describe('readyz', () => {
     const before_sync = (): void => {
       if (full) throw new Error('the disk says no')
     }
-    await withPlane({ journalSeams: { before_sync } }, async (plane) => {
-      full = true
-      expect(await plane.refund('5.00')).toMatchObject({ kind: 'unrecorded' })
-      const answered = await plane.ask('GET', '/readyz')
-      expect(answered.status).toBe(503)
-      expect(failing(answered.json<Ready>())).toEqual(['journal'])
-      const refused = await plane.ask('POST', '/v1/halts', { body: { scope: { kind: 'all' } } })
-      expect([refused.status, refused.json().code]).toEqual([503, 'record_unavailable'])
-      expect(plane.received).toHaveLength(0)
-      expect(plane.told).toHaveLength(0)
-      const text = (await plane.ask('GET', '/metrics')).bytes.toString()
-      expect(text).toMatch(/^gate_capsule_write_failures_total 1$/m)
-      full = false
-    })
+    await withPlane(
+      { recorder: { in: 'this_thread', journalSeams: { before_sync } } },
+      async (plane) => {
+        full = true
+        expect(await plane.refund('5.00')).toMatchObject({ kind: 'unrecorded' })
+        const answered = await plane.ask('GET', '/readyz')
+        expect(answered.status).toBe(503)
+        expect(failing(answered.json<Ready>())).toEqual(['journal'])
+        const refused = await plane.ask('POST', '/v1/halts', { body: { scope: { kind: 'all' } } })
+        expect([refused.status, refused.json().code]).toEqual([503, 'record_unavailable'])
+        expect(plane.received).toHaveLength(0)
+        expect(plane.told).toHaveLength(0)
+        const text = (await plane.ask('GET', '/metrics')).bytes.toString()
+        expect(text).toMatch(/^gate_capsule_write_failures_total 1$/m)
+        full = false
+      },
+    )
   })
 })
 

@@ -1,0 +1,210 @@
+import { Worker } from 'node:worker_threads'
+import { EvidenceError } from '../../adapters/evidence/error.js'
+import type { OpenedEvidence } from '../../adapters/evidence/open.js'
+import { JournalError } from '../../adapters/journal/error.js'
+import { type Extent, readLines } from '../../adapters/journal/lines.js'
+import type { JournalReport, Verified } from '../../adapters/journal/model.js'
+import { createStamp } from '../../adapters/journal/stamp.js'
+import type {
+  Appended,
+  Clock,
+  Evidence,
+  EvidencePart,
+  Head,
+  JournalEntry,
+  JournalLine,
+} from '../../ports.js'
+import { openPost, type Post } from './post.js'
+import { fromFault, type Order, type ScribeData, type Status, type Told } from './protocol.js'
+import type { Record, RecordPlace } from './record.js'
+
+type Opened = Extract<Told, { kind: 'opened' }>
+
+/** Threads run the build, also when this file itself runs from its source. */
+const SCRIBE = import.meta.url.endsWith('.ts')
+  ? new URL('../../../dist/config/recorder/scribe.js', import.meta.url)
+  : new URL('./scribe.js', import.meta.url)
+
+/**
+ * Journal and evidence in a thread of their own: sealing, hashing, encrypting and waiting for the disk
+ * cost the thread that judges only the handing over. Same ports, same promises, one order of events.
+ */
+export async function openRecorder(
+  place: RecordPlace,
+  clock: Pick<Clock, 'now'>,
+  report: (event: JournalReport) => void,
+  seams: string | null,
+): Promise<Record> {
+  const data: ScribeData = { place, now: clock.now(), seams }
+  const worker = new Worker(SCRIBE, { workerData: data, execArgv: [], name: 'recorder' })
+  const ended = new Promise<number>((resolve) => worker.once('exit', resolve))
+  const thread: Thread = { worker, ended, closed: false }
+  const opened = await handshake(thread, report)
+  let { status } = opened
+  const stamp = createStamp(clock, opened.at)
+  const post = openPost(worker, () => Date.parse(stamp()))
+  worker.on('message', (told: Told) => {
+    switch (told.kind) {
+      case 'done':
+        if (told.status !== null) status = told.status
+        post.answered(told.done)
+        return
+      case 'report':
+        report(told.report)
+        return
+      case 'opened':
+      case 'not_opened':
+        return
+    }
+  })
+  const lost = (why: string): void => {
+    const error = thread.closed
+      ? new JournalError('closed', 'the journal is closed')
+      : new JournalError('poisoned', `the recording thread ended: ${why}`)
+    const reason = { ok: false, reason: error.message }
+    status = { ...status, journal: reason, evidence: reason }
+    post.lost(error)
+  }
+  worker.on('error', (error) => lost(String(error)))
+  worker.on('messageerror', (error) => lost(String(error)))
+  worker.on('exit', (code) => lost(`exit code ${code}`))
+  worker.unref()
+  return {
+    journal: journalOf(place, opened, stamp, post, thread, () => status),
+    evidence: evidenceOf(post, thread, () => status),
+  }
+}
+
+type Thread = {
+  readonly worker: Worker
+  readonly ended: Promise<number>
+  /** Ended because it was told to. */
+  closed: boolean
+}
+
+function handshake(
+  { worker, ended }: Thread,
+  report: (event: JournalReport) => void,
+): Promise<Opened> {
+  return new Promise((resolve, reject) => {
+    const settle = (end: () => void): void => {
+      worker.off('message', hear).off('error', reject)
+      end()
+    }
+    const hear = (told: Told): void => {
+      switch (told.kind) {
+        case 'opened':
+          settle(() => resolve(told))
+          break
+        case 'not_opened':
+          // Locks are let go of with the thread: wait for it, or a second try would meet them.
+          settle(() => ended.then(() => reject(fromFault(told.fault)), reject))
+          break
+        case 'report':
+          report(told.report)
+          break
+        case 'done':
+          break
+      }
+    }
+    worker.on('message', hear).once('error', reject)
+  })
+}
+
+function journalOf(
+  { journalDir, origin }: RecordPlace,
+  opened: Opened,
+  stamp: () => string,
+  post: Post,
+  thread: Thread,
+  status: () => Status,
+): Record['journal'] {
+  let head: Head = opened.head
+  let closing: Promise<void> | null = null
+  const close = async (): Promise<void> => {
+    if (!thread.closed) await post.order({ kind: 'close_journal' })
+  }
+  const extent = async (): Promise<Extent> => (await post.order({ kind: 'extent' })) as Extent
+  return {
+    origin,
+    async append(entries, { urgent = false } = {}) {
+      const order = { kind: 'append', entries: entries.map(withoutMembers), urgent } as const
+      const lines = (await post.order(order)) as readonly Appended[]
+      const last = lines.at(-1)
+      if (last !== undefined && last.seq > head.seq) head = { seq: last.seq, hash: last.hash }
+      return lines
+    },
+    timestamp: stamp,
+    head: () => head,
+    /** Read here, from the files: lines need not go from thread to thread. */
+    async *lines(from = 1) {
+      yield* readLines(journalDir, origin, await extent(), from)
+    },
+    find: (id) => post.order({ kind: 'find', id }) as Promise<readonly JournalLine[]>,
+    health: () => status().journal,
+    close: () => (closing ??= close()),
+    snapshot: opened.snapshot,
+    writeSnapshot: (state, upTo) => post.order({ kind: 'snapshot', state, upTo }) as Promise<void>,
+    verified: (post.order({ kind: 'verified' }) as Promise<Verified>).catch(unverified),
+  }
+}
+
+const unverified = (error: Error): Verified => ({
+  segments: 0,
+  lines: 0,
+  archived: [],
+  damage: `not read: ${error.message}`,
+})
+
+/** The writer reads the text; the object stays where it is folded. */
+const withoutMembers = (entry: JournalEntry): JournalEntry =>
+  'seal' in entry
+    ? { type: entry.type, seal: entry.seal, json: entry.json, members: NOTHING }
+    : { type: entry.type, json: entry.json }
+const NOTHING = {}
+
+function evidenceOf(post: Post, thread: Thread, status: () => Status): OpenedEvidence {
+  let closing: Promise<void> | null = null
+  const ask = async (order: Order, transfer?: readonly ArrayBuffer[]): Promise<unknown> => {
+    if (closing !== null) throw new EvidenceError('closed', 'the evidence store is closed')
+    return post.order(order, transfer)
+  }
+  const close = async (): Promise<void> => {
+    await post.order({ kind: 'close_all' })
+    thread.closed = true
+    // Whoever closes waits to the end: locks and files go with the thread.
+    thread.worker.ref()
+    await thread.ended
+  }
+  return {
+    put(record, { urgent = false } = {}) {
+      const transfer: ArrayBuffer[] = []
+      const parts = record.parts.map((part) => portable(part, transfer))
+      return ask({ kind: 'put', record: { ...record, parts }, urgent }, transfer) as Promise<void>
+    },
+    byAction: (actionId) =>
+      ask({ kind: 'by_action', actionId }) as ReturnType<Evidence['byAction']>,
+    byDigest: (digest) => ask({ kind: 'by_digest', digest }) as ReturnType<Evidence['byDigest']>,
+    putPublic: (digest, bytes) =>
+      ask({ kind: 'put_public', digest, bytes: owned(bytes) }) as Promise<void>,
+    getPublic: (digest) => ask({ kind: 'get_public', digest }) as Promise<Uint8Array | null>,
+    erase: (scope) => ask({ kind: 'erase', scope }) as Promise<number>,
+    health: () => status().evidence,
+    findings: () => status().findings,
+    close: () => (closing ??= close()),
+  }
+}
+
+/** The text where there is one, else the value; octets in a buffer of their own, handed over uncopied. */
+function portable(part: EvidencePart, transfer: ArrayBuffer[]): EvidencePart {
+  const { digest, kind, name, value, text, bytes } = part
+  const named = name === undefined ? { digest, kind } : { digest, kind, name }
+  if (text !== undefined) return { ...named, text }
+  if (bytes === undefined) return value === undefined ? named : { ...named, value }
+  const own = owned(bytes)
+  transfer.push(own.buffer)
+  return { ...named, bytes: own }
+}
+
+/** A view may look into a large shared buffer; cloning it would carry all of that along. */
+const owned = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)

@@ -1,0 +1,94 @@
+import { EvidenceError, type EvidenceFault } from '../../adapters/evidence/error.js'
+import { JournalError, type JournalErrorCode, type Place } from '../../adapters/journal/error.js'
+import type { JournalReport, OpenedJournal } from '../../adapters/journal/model.js'
+import type { Evidence, EvidenceRecord, Head, Journal, JournalEntry } from '../../ports.js'
+import type { RecordPlace } from './record.js'
+
+/** What the judging thread and the recording thread say to each other: plain values, in order. */
+export type ScribeData = {
+  readonly place: RecordPlace
+  readonly now: number
+  /** A module that exports named points for crash tests; the thread imports it. */
+  readonly seams: string | null
+}
+
+/** What the recorder can be asked to do. Its answers come back under the same number. */
+export type Order =
+  | { readonly kind: 'append'; readonly entries: readonly JournalEntry[]; readonly urgent: boolean }
+  | { readonly kind: 'put'; readonly record: EvidenceRecord; readonly urgent: boolean }
+  | { readonly kind: 'find'; readonly id: string }
+  | { readonly kind: 'extent' }
+  | {
+      readonly kind: 'snapshot'
+      readonly state: Parameters<OpenedJournal['writeSnapshot']>[0]
+      readonly upTo: Head | undefined
+    }
+  | { readonly kind: 'verified' }
+  | { readonly kind: 'by_action'; readonly actionId: string }
+  | { readonly kind: 'by_digest'; readonly digest: string }
+  | { readonly kind: 'put_public'; readonly digest: string; readonly bytes: Uint8Array }
+  | { readonly kind: 'get_public'; readonly digest: string }
+  | { readonly kind: 'erase'; readonly scope: Parameters<Evidence['erase']>[0] }
+  | { readonly kind: 'close_journal' }
+  | { readonly kind: 'close_all' }
+
+/** All that was ordered in one turn of the loop goes in one message. */
+export type Batch = {
+  /** The judging thread's clock, so that no line is stamped before a call it is about. */
+  readonly now: number
+  readonly orders: readonly (readonly [number: number, order: Order])[]
+}
+
+export type Status = {
+  readonly journal: ReturnType<Journal['health']>
+  readonly evidence: ReturnType<Evidence['health']>
+  readonly findings: readonly string[]
+}
+export type Done = readonly [number: number, value: unknown, fault: Fault | null]
+export type Told =
+  | {
+      readonly kind: 'opened'
+      readonly snapshot: OpenedJournal['snapshot']
+      readonly head: Head
+      /** The last line's own time. */
+      readonly at: string
+      readonly status: Status
+    }
+  | { readonly kind: 'not_opened'; readonly fault: Fault }
+  | { readonly kind: 'done'; readonly done: readonly Done[]; readonly status: Status | null }
+  | { readonly kind: 'report'; readonly report: JournalReport }
+
+/** An error as plain values: classes do not survive the way between threads. */
+export type Fault =
+  | {
+      readonly of: 'journal'
+      readonly code: JournalErrorCode
+      readonly message: string
+      readonly place: Place | null
+    }
+  | { readonly of: 'evidence'; readonly code: EvidenceFault; readonly message: string }
+  | { readonly of: 'other'; readonly name: string; readonly message: string }
+
+export function toFault(error: unknown): Fault {
+  if (error instanceof JournalError) {
+    const { code, message, place } = error
+    return { of: 'journal', code, message, place }
+  }
+  if (error instanceof EvidenceError) {
+    return { of: 'evidence', code: error.code, message: error.message }
+  }
+  const { name, message } = error instanceof Error ? error : new Error(String(error))
+  return { of: 'other', name, message }
+}
+
+export function fromFault(fault: Fault): Error {
+  switch (fault.of) {
+    case 'journal':
+      // The message names the place already.
+      return Object.assign(new JournalError(fault.code, fault.message), { place: fault.place })
+    case 'evidence':
+      return new EvidenceError(fault.code, fault.message)
+    case 'other':
+      return Object.assign(new Error(fault.message), { name: fault.name })
+  }
+}

@@ -1,0 +1,65 @@
+import { type OpenedEvidence, openEvidence } from '../../adapters/evidence/open.js'
+import type { Seams as EvidenceSeams } from '../../adapters/evidence/seams.js'
+import type {
+  JournalReport,
+  Seams as JournalSeams,
+  OpenedJournal,
+} from '../../adapters/journal/model.js'
+import { openJournal } from '../../adapters/journal/open.js'
+import { exportKeyring } from '../../adapters/keys/keyring.js'
+import { openSigner } from '../../adapters/keys/signer.js'
+import type { Clock } from '../../ports.js'
+
+/** The two stores a call is recorded in. They go together: evidence is there before the line that commits to it. */
+export type Record = {
+  /** `extent` is for readers in another thread than the writer's; with a record in hand, `lines` reads. */
+  readonly journal: Omit<OpenedJournal, 'extent'>
+  readonly evidence: OpenedEvidence
+}
+
+/** Plain values only: they can be handed to a thread. */
+export type RecordPlace = {
+  readonly journalDir: string
+  readonly evidenceDir: string
+  readonly keysDir: string
+  readonly origin: string
+  readonly masterKey: Uint8Array
+  readonly headFile: string | null
+  readonly segmentBytes: number
+}
+export type RecordSeams = {
+  readonly journalSeams?: JournalSeams
+  readonly evidenceSeams?: EvidenceSeams
+}
+
+/** Both stores in the calling thread. */
+export async function openRecord(
+  place: RecordPlace,
+  clock: Pick<Clock, 'now'>,
+  report: (event: JournalReport) => void,
+  { journalSeams, evidenceSeams }: RecordSeams = {},
+): Promise<Record & { readonly journal: OpenedJournal }> {
+  const evidence = await openEvidence({
+    dir: place.evidenceDir,
+    masterKey: place.masterKey,
+    ...(evidenceSeams === undefined ? {} : { seams: evidenceSeams }),
+  })
+  try {
+    const journal = await openJournal({
+      dir: place.journalDir,
+      origin: place.origin,
+      signer: openSigner(place.keysDir),
+      keys: exportKeyring(place.keysDir).keys,
+      clock,
+      headFile: place.headFile,
+      segmentBytes: place.segmentBytes,
+      report,
+      ...(journalSeams === undefined ? {} : { seams: journalSeams }),
+    })
+    return { journal, evidence }
+  } catch (error) {
+    // A start that fails half-way holds no lock afterwards.
+    await evidence.close()
+    throw error
+  }
+}
