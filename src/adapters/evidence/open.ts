@@ -23,12 +23,18 @@ export type EvidenceOptions = {
   readonly segmentBytes?: number
   readonly reserveBytes?: number
   readonly seams?: Seams
+  /**
+   * When a group's sync begins, after its first record: whoever has written by then shares it.
+   * Default: at the end of this turn of the loop.
+   */
+  readonly gather?: () => Promise<void>
 }
 export type OpenedEvidence = Evidence & {
   /** What was found damaged, torn or interrupted, and what was done about it, since the start. */
   findings(): readonly string[]
 }
 
+const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const SEGMENT_BYTES = 16 * 1024 * 1024
 const RESERVE_BYTES = 1024 * 1024
 const DAY = /^\d{4}-\d{2}-\d{2}(?=T)/
@@ -58,6 +64,7 @@ function opened(
   unlock: () => Promise<void>,
 ): OpenedEvidence {
   const { dir, segmentBytes = SEGMENT_BYTES, reserveBytes = RESERVE_BYTES } = options
+  const gather = options.gather ?? endOfTurn
   for (const folder of [dir, ...Object.values(folders)]) dropTemporaries(folder)
   const findings = new Set<string>()
   const files = segmentFiles(folders.segments, seams, (finding) => findings.add(finding))
@@ -77,7 +84,7 @@ function opened(
   const keys = openKeyStore(keyFile, master, seams)
   for (const finding of keys.findings) findings.add(finding)
   const reserve = openReserve(join(dir, 'reserve'), reserveBytes)
-  const writer = openWriter({ files, segmentBytes, keys, reserve, seams })
+  const writer = openWriter({ files, segmentBytes, keys, reserve, seams, gather })
   const published = publicFiles(folders.public)
   const shelf: Shelf = { files, keys, segments: writer.segments }
 

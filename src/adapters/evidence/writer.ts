@@ -21,6 +21,7 @@ export type WriterOptions = {
   readonly keys: KeyStore
   readonly reserve: Reserve
   readonly seams: Seams
+  readonly gather: () => Promise<void>
 }
 export type Writer = ReturnType<typeof openWriter>
 
@@ -32,7 +33,7 @@ const syncData = promisify(fdatasync)
  * Appends: the bytes are in the kernel when `append` returns, and its promise resolves when a
  * group's fdatasync has made them durable. What fails is cut off again, so no later reader finds it.
  */
-export function openWriter({ files, segmentBytes, keys, reserve, seams }: WriterOptions) {
+export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }: WriterOptions) {
   const numbers = files.numbers()
   const newest = numbers.pop()
   const closed: number[] = numbers
@@ -130,8 +131,7 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams }: Writer
   }
 
   async function syncAll(): Promise<void> {
-    // Everybody who writes in this turn of the loop shares the sync.
-    await new Promise<void>((resolve) => setImmediate(resolve))
+    await gather()
     while (waiting.length > 0) {
       const batch = waiting
       waiting = []

@@ -15,10 +15,10 @@ import type {
   JournalLine,
 } from '../../ports.js'
 import { openPost, type Post } from './post.js'
-import { fromFault, type Order, type ScribeData, type Status, type Told } from './protocol.js'
+import { type Answer, fromFault, type Request, type ScribeData, type Status } from './protocol.js'
 import type { Record, RecordPlace } from './record.js'
 
-type Opened = Extract<Told, { kind: 'opened' }>
+type Opened = Extract<Answer, { kind: 'opened' }>
 
 /** Threads run the build, also when this file itself runs from its source. */
 const SCRIBE = import.meta.url.endsWith('.ts')
@@ -43,15 +43,17 @@ export async function openRecorder(
   let { status } = opened
   const stamp = createStamp(clock, opened.at)
   const post = openPost(worker, () => Date.parse(stamp()))
-  worker.on('message', (told: Told) => {
-    switch (told.kind) {
-      case 'done':
-        if (told.status !== null) status = told.status
-        post.answered(told.done)
+  worker.on('message', (answer: Answer) => {
+    switch (answer.kind) {
+      case 'written':
+        return post.written(answer.done)
+      case 'answered':
+        return post.answered(answer.number, answer.done)
+      case 'status':
+        status = answer.status
         return
       case 'report':
-        report(told.report)
-        return
+        return report(answer.report)
       case 'opened':
       case 'not_opened':
         return
@@ -91,19 +93,21 @@ function handshake(
       worker.off('message', hear).off('error', reject)
       end()
     }
-    const hear = (told: Told): void => {
-      switch (told.kind) {
+    const hear = (answer: Answer): void => {
+      switch (answer.kind) {
         case 'opened':
-          settle(() => resolve(told))
+          settle(() => resolve(answer))
           break
         case 'not_opened':
           // Locks are let go of with the thread: wait for it, or a second try would meet them.
-          settle(() => ended.then(() => reject(fromFault(told.fault)), reject))
+          settle(() => ended.then(() => reject(fromFault(answer.fault)), reject))
           break
         case 'report':
-          report(told.report)
+          report(answer.report)
           break
-        case 'done':
+        case 'written':
+        case 'answered':
+        case 'status':
           break
       }
     }
@@ -122,14 +126,14 @@ function journalOf(
   let head: Head = opened.head
   let closing: Promise<void> | null = null
   const close = async (): Promise<void> => {
-    if (!thread.closed) await post.order({ kind: 'close_journal' })
+    if (!thread.closed) await post.request({ kind: 'close_journal' })
   }
-  const extent = async (): Promise<Extent> => (await post.order({ kind: 'extent' })) as Extent
+  const extent = async (): Promise<Extent> => (await post.request({ kind: 'extent' })) as Extent
   return {
     origin,
     async append(entries, { urgent = false } = {}) {
-      const order = { kind: 'append', entries: entries.map(withoutMembers), urgent } as const
-      const lines = (await post.order(order)) as readonly Appended[]
+      const write = { kind: 'append', entries: entries.map(withoutMembers), urgent } as const
+      const lines = (await post.write(write)) as readonly Appended[]
       const last = lines.at(-1)
       if (last !== undefined && last.seq > head.seq) head = { seq: last.seq, hash: last.hash }
       return lines
@@ -140,12 +144,13 @@ function journalOf(
     async *lines(from = 1) {
       yield* readLines(journalDir, origin, await extent(), from)
     },
-    find: (id) => post.order({ kind: 'find', id }) as Promise<readonly JournalLine[]>,
+    find: (id) => post.request({ kind: 'find', id }) as Promise<readonly JournalLine[]>,
     health: () => status().journal,
     close: () => (closing ??= close()),
     snapshot: opened.snapshot,
-    writeSnapshot: (state, upTo) => post.order({ kind: 'snapshot', state, upTo }) as Promise<void>,
-    verified: (post.order({ kind: 'verified' }) as Promise<Verified>).catch(unverified),
+    writeSnapshot: (state, upTo) =>
+      post.request({ kind: 'snapshot', state, upTo }) as Promise<void>,
+    verified: (post.request({ kind: 'verified' }) as Promise<Verified>).catch(unverified),
   }
 }
 
@@ -165,12 +170,12 @@ const NOTHING = {}
 
 function evidenceOf(post: Post, thread: Thread, status: () => Status): OpenedEvidence {
   let closing: Promise<void> | null = null
-  const ask = async (order: Order, transfer?: readonly ArrayBuffer[]): Promise<unknown> => {
-    if (closing !== null) throw new EvidenceError('closed', 'the evidence store is closed')
-    return post.order(order, transfer)
-  }
+  const closed = (): Promise<never> =>
+    Promise.reject(new EvidenceError('closed', 'the evidence store is closed'))
+  const ask = (request: Request): Promise<unknown> =>
+    closing === null ? post.request(request) : closed()
   const close = async (): Promise<void> => {
-    await post.order({ kind: 'close_all' })
+    await post.request({ kind: 'close_all' })
     thread.closed = true
     // Whoever closes waits to the end: locks and files go with the thread.
     thread.worker.ref()
@@ -178,9 +183,13 @@ function evidenceOf(post: Post, thread: Thread, status: () => Status): OpenedEvi
   }
   return {
     put(record, { urgent = false } = {}) {
+      if (closing !== null) return closed()
       const transfer: ArrayBuffer[] = []
       const parts = record.parts.map((part) => portable(part, transfer))
-      return ask({ kind: 'put', record: { ...record, parts }, urgent }, transfer) as Promise<void>
+      return post.write(
+        { kind: 'put', record: { ...record, parts }, urgent },
+        transfer,
+      ) as Promise<void>
     },
     byAction: (actionId) =>
       ask({ kind: 'by_action', actionId }) as ReturnType<Evidence['byAction']>,

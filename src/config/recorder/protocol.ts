@@ -12,10 +12,12 @@ export type ScribeData = {
   readonly seams: string | null
 }
 
-/** What the recorder can be asked to do. Its answers come back under the same number. */
-export type Order =
+/** What every call leaves: many a second. All that is ordered while a batch is written goes in the next. */
+export type Write =
   | { readonly kind: 'append'; readonly entries: readonly JournalEntry[]; readonly urgent: boolean }
   | { readonly kind: 'put'; readonly record: EvidenceRecord; readonly urgent: boolean }
+/** Anything else, one by one and past the batches: some of it takes long. */
+export type Request =
   | { readonly kind: 'find'; readonly id: string }
   | { readonly kind: 'extent' }
   | {
@@ -32,20 +34,22 @@ export type Order =
   | { readonly kind: 'close_journal' }
   | { readonly kind: 'close_all' }
 
-/** All that was ordered in one turn of the loop goes in one message. */
-export type Batch = {
-  /** The judging thread's clock, so that no line is stamped before a call it is about. */
-  readonly now: number
-  readonly orders: readonly (readonly [number: number, order: Order])[]
-}
+export type Told =
+  | {
+      readonly kind: 'batch'
+      /** The judging thread's clock, so that no line is stamped before a call it is about. */
+      readonly now: number
+      readonly writes: readonly Write[]
+    }
+  | { readonly kind: 'request'; readonly number: number; readonly request: Request }
 
 export type Status = {
   readonly journal: ReturnType<Journal['health']>
   readonly evidence: ReturnType<Evidence['health']>
   readonly findings: readonly string[]
 }
-export type Done = readonly [number: number, value: unknown, fault: Fault | null]
-export type Told =
+export type Done = readonly [value: unknown, fault: Fault | null]
+export type Answer =
   | {
       readonly kind: 'opened'
       readonly snapshot: OpenedJournal['snapshot']
@@ -55,7 +59,10 @@ export type Told =
       readonly status: Status
     }
   | { readonly kind: 'not_opened'; readonly fault: Fault }
-  | { readonly kind: 'done'; readonly done: readonly Done[]; readonly status: Status | null }
+  /** In the order of the batch. */
+  | { readonly kind: 'written'; readonly done: readonly Done[] }
+  | { readonly kind: 'answered'; readonly number: number; readonly done: Done }
+  | { readonly kind: 'status'; readonly status: Status }
   | { readonly kind: 'report'; readonly report: JournalReport }
 
 /** An error as plain values: classes do not survive the way between threads. */

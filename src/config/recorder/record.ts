@@ -1,6 +1,11 @@
-import { type OpenedEvidence, openEvidence } from '../../adapters/evidence/open.js'
+import {
+  type EvidenceOptions,
+  type OpenedEvidence,
+  openEvidence,
+} from '../../adapters/evidence/open.js'
 import type { Seams as EvidenceSeams } from '../../adapters/evidence/seams.js'
 import type {
+  JournalOptions,
   JournalReport,
   Seams as JournalSeams,
   OpenedJournal,
@@ -32,17 +37,22 @@ export type RecordSeams = {
   readonly evidenceSeams?: EvidenceSeams
 }
 
+/** How the stores wait for the disk: in between other work, or, in a thread that has none, for good. */
+export type Waiting = Pick<EvidenceOptions, 'gather'> & Pick<JournalOptions, 'files'>
+
 /** Both stores in the calling thread. */
 export async function openRecord(
   place: RecordPlace,
   clock: Pick<Clock, 'now'>,
   report: (event: JournalReport) => void,
   { journalSeams, evidenceSeams }: RecordSeams = {},
+  { gather, files }: Waiting = {},
 ): Promise<Record & { readonly journal: OpenedJournal }> {
   const evidence = await openEvidence({
     dir: place.evidenceDir,
     masterKey: place.masterKey,
     ...(evidenceSeams === undefined ? {} : { seams: evidenceSeams }),
+    ...(gather === undefined ? {} : { gather }),
   })
   try {
     const journal = await openJournal({
@@ -55,6 +65,7 @@ export async function openRecord(
       segmentBytes: place.segmentBytes,
       report,
       ...(journalSeams === undefined ? {} : { seams: journalSeams }),
+      ...(files === undefined ? {} : { files }),
     })
     return { journal, evidence }
   } catch (error) {

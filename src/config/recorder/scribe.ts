@@ -1,40 +1,45 @@
+import { fdatasyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
+import type { JournalReport } from '../../adapters/journal/model.js'
 import {
-  type Batch,
+  type Answer,
   type Done,
-  type Order,
+  type Request,
   type ScribeData,
   type Status,
   type Told,
   toFault,
+  type Write,
 } from './protocol.js'
-import { openRecord, type RecordSeams } from './record.js'
+import { openRecord, type RecordSeams, type Waiting } from './record.js'
 
 /**
- * The recording thread: journal and evidence live here, and statements are signed here. Orders are
+ * The recording thread: journal and evidence live here, and statements are signed here. Writes are
  * begun in the order they were given, so evidence is with the kernel before the lines after it.
  */
 const { place, now: startedAt, seams } = workerData as ScribeData
 const port = parentPort
 if (port === null) throw new Error('the scribe runs in a thread of its own')
-const tell = (told: Told): void => port.postMessage(told)
+const tell = (answer: Answer): void => port.postMessage(answer)
+
+/**
+ * One batch at a time is written here, so there is nothing else to do while the disk is at it: evidence
+ * is synced by the pool, the journal right here, both at once and without a hop to another thread.
+ */
+const WAITING: Waiting = {
+  gather: () => Promise.resolve(),
+  files: { sync: async (fd) => fdatasyncSync(fd) },
+}
+/** Health may change with nothing under way: a disk that has room again, a segment found damaged. */
+const LOOK_MS = 200
 
 type Record = Awaited<ReturnType<typeof openRecord>>
 let now = startedAt
-const statusOf = ({ journal, evidence }: Record): Status => ({
-  journal: journal.health(),
-  evidence: evidence.health(),
-  findings: evidence.findings(),
-})
-
-/** Health may change with no order under way: a disk that has room again, a segment found damaged. */
-const LOOK_MS = 200
 
 async function start(): Promise<void> {
   const loaded: RecordSeams = seams === null ? {} : await import(seams)
-  const report = (event: Parameters<Parameters<typeof openRecord>[2]>[0]): void =>
-    tell({ kind: 'report', report: event })
-  const record = await openRecord(place, { now: () => now }, report, loaded)
+  const report = (event: JournalReport): void => tell({ kind: 'report', report: event })
+  const record = await openRecord(place, { now: () => now }, report, loaded, WAITING)
   const { journal } = record
   let known = statusOf(record)
   tell({
@@ -44,78 +49,84 @@ async function start(): Promise<void> {
     at: journal.timestamp(),
     status: known,
   })
-
-  let done: Done[] = []
-  let due = false
-  const flush = (): void => {
-    due = false
+  const look = (): void => {
     const status = statusOf(record)
-    const changed = !isSame(status, known)
+    if (isSame(status, known)) return
     known = status
-    if (done.length === 0 && !changed) return
-    const answers = done
-    done = []
-    tell({ kind: 'done', done: answers, status: changed ? status : null })
+    tell({ kind: 'status', status })
   }
-  /** Everything that ends in this turn of the loop is told together. */
-  const finish = (one: Done): void => {
-    done.push(one)
-    if (due) return
-    due = true
-    setImmediate(flush)
-  }
-  const looking = setInterval(flush, LOOK_MS).unref()
+  const looking = setInterval(look, LOOK_MS).unref()
 
-  /** Nothing is left to record: the thread ends with its last answer. */
-  const end = (): void => {
+  const writeAll = async (writes: readonly Write[]): Promise<void> => {
+    const done = await Promise.all(writes.map((write) => settled(begin(write, record))))
+    // Whoever hears of a refusal can already read why.
+    look()
+    tell({ kind: 'written', done })
+  }
+  const answer = async (number: number, request: Request): Promise<void> => {
+    const done = await settled(handle(request, record))
+    tell({ kind: 'answered', number, done })
+    if (request.kind !== 'close_all') return
+    // Nothing is left to record: the thread ends with its last answer.
     clearInterval(looking)
-    flush()
     port?.close()
   }
-
-  port?.on('message', (batch: Batch) => {
-    now = batch.now
-    for (const [number, order] of batch.orders) {
-      const carried = carryOut(order, record).then(
-        (value) => finish([number, value, null]),
-        (error: unknown) => finish([number, undefined, toFault(error)]),
-      )
-      if (order.kind === 'close_all') carried.then(end, end)
-    }
+  port?.on('message', (told: Told) => {
+    if (told.kind === 'request') return void answer(told.number, told.request)
+    now = told.now
+    return void writeAll(told.writes)
   })
 }
 
-function carryOut(order: Order, { journal, evidence }: Record): Promise<unknown> {
-  switch (order.kind) {
+const settled = (promise: Promise<unknown>): Promise<Done> =>
+  promise.then(
+    (value) => [value, null],
+    (error: unknown) => [undefined, toFault(error)],
+  )
+
+function begin(write: Write, { journal, evidence }: Record): Promise<unknown> {
+  const { urgent } = write
+  switch (write.kind) {
     case 'append':
-      return journal.append(order.entries, { urgent: order.urgent })
+      return journal.append(write.entries, { urgent })
     case 'put':
-      return evidence.put(order.record, { urgent: order.urgent })
-    case 'find':
-      return journal.find(order.id)
-    case 'extent':
-      return Promise.resolve(journal.extent())
-    case 'snapshot':
-      return journal.writeSnapshot(order.state, order.upTo)
-    case 'verified':
-      return journal.verified
-    case 'by_action':
-      return evidence.byAction(order.actionId)
-    case 'by_digest':
-      return evidence.byDigest(order.digest)
-    case 'put_public':
-      return evidence.putPublic(order.digest, order.bytes)
-    case 'get_public':
-      return evidence.getPublic(order.digest)
-    case 'erase':
-      return evidence.erase(order.scope)
-    case 'close_journal':
-      return journal.close()
-    case 'close_all':
-      return journal.close().then(() => evidence.close())
+      return evidence.put(write.record, { urgent })
   }
 }
 
+async function handle(request: Request, { journal, evidence }: Record): Promise<unknown> {
+  switch (request.kind) {
+    case 'find':
+      return journal.find(request.id)
+    case 'extent':
+      return journal.extent()
+    case 'snapshot':
+      return journal.writeSnapshot(request.state, request.upTo)
+    case 'verified':
+      return journal.verified
+    case 'by_action':
+      return evidence.byAction(request.actionId)
+    case 'by_digest':
+      return evidence.byDigest(request.digest)
+    case 'put_public':
+      return evidence.putPublic(request.digest, request.bytes)
+    case 'get_public':
+      return evidence.getPublic(request.digest)
+    case 'erase':
+      return evidence.erase(request.scope)
+    case 'close_journal':
+      return journal.close()
+    case 'close_all':
+      await journal.close()
+      return evidence.close()
+  }
+}
+
+const statusOf = ({ journal, evidence }: Record): Status => ({
+  journal: journal.health(),
+  evidence: evidence.health(),
+  findings: evidence.findings(),
+})
 const isSame = (a: Status, b: Status): boolean =>
   a.journal.reason === b.journal.reason &&
   a.evidence.reason === b.evidence.reason &&
