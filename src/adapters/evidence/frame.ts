@@ -32,9 +32,9 @@ function freshNonce(): Buffer {
   return nonces.subarray(nextNonce - NONCE, nextNonce)
 }
 
-export function sealFrame(head: Head, key: Buffer, plain: readonly Uint8Array[]): Buffer {
+export function sealFrame(head: Head, key: Buffer, plain: Uint8Array): Buffer {
   const headLength = DIGEST + KEY_ID_BYTES + DIGEST * head.digests.length
-  const bodyLength = NONCE + plain.reduce((sum, { length }) => sum + length, 0) + TAG
+  const bodyLength = NONCE + plain.length + TAG
   const frame = Buffer.allocUnsafe(FIXED + headLength + CRC + bodyLength + CRC)
   let at = MAGIC.copy(frame)
   at = frame.writeUInt32BE(headLength, at)
@@ -47,7 +47,7 @@ export function sealFrame(head: Head, key: Buffer, plain: readonly Uint8Array[])
   at += nonce.copy(frame, at)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
   cipher.setAAD(associated)
-  for (const piece of plain) at += cipher.update(piece).copy(frame, at)
+  at += cipher.update(plain).copy(frame, at)
   cipher.final()
   at += cipher.getAuthTag().copy(frame, at)
   frame.writeUInt32BE(crc32(frame.subarray(bodyAt, at)), at)

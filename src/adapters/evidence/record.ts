@@ -17,7 +17,7 @@ type Content = {
   readonly parts: readonly {
     readonly digest: string
     readonly kind: EvidencePart['kind']
-    readonly name?: string
+    readonly name?: string | undefined
     readonly form: 'json' | 'bytes'
     readonly length: number
   }[]
@@ -29,41 +29,50 @@ export const sha256 = (data: Uint8Array | string): Buffer => hash('sha256', data
 const crypto = { sha256 }
 
 /** Throws for a part that is not what its digest says: evidence nobody could ever check against a capsule. */
-export function encodeRecord(record: EvidenceRecord): Uint8Array[] {
-  const blobs: Uint8Array[] = []
-  const parts = record.parts.map((part) => {
-    const { digest, kind, name } = part
-    const blob = blobOf(part)
-    blobs.push(blob.bytes)
-    const entry = { digest, kind, form: blob.form, length: blob.bytes.length }
-    return name === undefined ? entry : { ...entry, name }
-  })
+export function encodeRecord(record: EvidenceRecord): Buffer {
+  const contents = record.parts.map(contentOf)
+  const lengths = contents.map((content) =>
+    typeof content === 'string' ? Buffer.byteLength(content) : content.length,
+  )
+  const parts = record.parts.map(({ digest, kind, name }, i) => ({
+    digest,
+    kind,
+    form: typeof contents[i] === 'string' ? ('json' as const) : ('bytes' as const),
+    length: lengths[i] as number,
+    name,
+  }))
   const content: Content = { action: record.actionId, at: record.at, parts }
-  const table = Buffer.from(JSON.stringify(content))
-  const length = Buffer.alloc(4)
-  length.writeUInt32BE(table.length)
-  return [length, table, ...blobs]
+  const table = JSON.stringify(content)
+  const tableBytes = Buffer.byteLength(table)
+  // One buffer for all of it: it is hashed and sealed from there without another copy.
+  const plain = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, 4 + tableBytes))
+  let at = plain.writeUInt32BE(tableBytes, 0)
+  at += plain.write(table, at)
+  for (const [i, each] of contents.entries()) {
+    const end = at + (lengths[i] as number)
+    if (typeof each === 'string') plain.write(each, at)
+    else plain.set(each, at)
+    mustBe(record.parts[i] as EvidencePart, plain.subarray(at, end))
+    at = end
+  }
+  return plain
 }
 
-function blobOf(part: EvidencePart): { form: 'json' | 'bytes'; bytes: Uint8Array } {
-  const { value, text, bytes, digest } = part
-  const isJson = value !== undefined || text !== undefined
-  if (!isHex64(digest) || isJson === (bytes !== undefined)) {
-    throw new EvidenceError('digest_mismatch', `${part.kind}: a digest and one content are needed`)
+/** A JSON value as its text, octets as they are. */
+function contentOf({ kind, value, text, bytes, digest }: EvidencePart): string | Uint8Array {
+  const json = text ?? (value === undefined ? undefined : plainText(value, 'as_is'))
+  const content = json ?? bytes
+  if (!isHex64(digest) || content === undefined || (json !== undefined && bytes !== undefined)) {
+    throw new EvidenceError('digest_mismatch', `${kind}: a digest and one content are needed`)
   }
-  if (bytes !== undefined) {
-    if (hash('sha256', bytes, 'hex') === digest) return { form: 'bytes', bytes }
-  } else if (text !== undefined) {
-    const written = Buffer.from(text)
-    if (hash('sha256', written, 'hex') === digest) return { form: 'json', bytes: written }
-  } else if (value !== undefined) {
-    const written = Buffer.from(plainText(value, 'as_is'))
-    // Most values have nothing to normalize away; then one pass is enough.
-    if (hash('sha256', written, 'hex') === digest || jsonDigest(value, crypto) === digest) {
-      return { form: 'json', bytes: written }
-    }
-  }
-  throw new EvidenceError('digest_mismatch', `${part.kind}: the content is not that of ${digest}`)
+  return content
+}
+
+function mustBe({ digest, kind, value, text }: EvidencePart, content: Uint8Array): void {
+  if (hash('sha256', content, 'hex') === digest) return
+  // A value that something normalizes away of: its digest is not that of the text as it stands.
+  if (text === undefined && value !== undefined && jsonDigest(value, crypto) === digest) return
+  throw new EvidenceError('digest_mismatch', `${kind}: the content is not that of ${digest}`)
 }
 
 export type Decoded =
@@ -72,7 +81,7 @@ export type Decoded =
 
 /** Every part, each checked against its digest. Null when the bytes are no record at all. */
 export function decodeRecord(plain: Buffer): Decoded[] | null {
-  const content = contentOf(plain)
+  const content = tableOf(plain)
   if (content === null) return null
   let at = 4 + plain.readUInt32BE(0)
   return content.parts.map(({ digest, kind, name, form, length }): Decoded => {
@@ -96,7 +105,7 @@ const mismatch = (digest: string): Decoded => ({
   detail: `the content is not that of ${digest}`,
 })
 
-function contentOf(plain: Buffer): Content | null {
+function tableOf(plain: Buffer): Content | null {
   if (plain.length < 4) return null
   try {
     return JSON.parse(plain.toString('utf8', 4, 4 + plain.readUInt32BE(0)))

@@ -46,7 +46,7 @@ export async function openRecorder(
   worker.on('message', (answer: Answer) => {
     switch (answer.kind) {
       case 'written':
-        return post.written(answer.done)
+        return post.written(answer.number, answer.done)
       case 'answered':
         return post.answered(answer.number, answer.done)
       case 'status':

@@ -8,7 +8,7 @@ import { type Done, fromFault, type Request, type Told, type Write } from './pro
 export type Post = {
   write(write: Write, transfer?: readonly ArrayBuffer[]): Promise<unknown>
   request(request: Request): Promise<unknown>
-  written(done: readonly Done[]): void
+  written(number: number, done: readonly Done[]): void
   answered(number: number, done: Done): void
   /** The thread is gone: nobody is left waiting, and nothing more is taken. */
   lost(why: Error): void
@@ -24,8 +24,8 @@ export function openPost(worker: Worker, now: () => number): Post {
   let writes: Write[] = []
   let writers: Pending[] = []
   let transfers: ArrayBuffer[] = []
-  /** Who waits for the batch on its way; null: none is. */
-  let batch: Pending[] | null = null
+  /** Who waits for the batch on its way, by its number: more than one only when a request pushed. */
+  const batches = new Map<number, readonly Pending[]>()
   let due = false
   let gone: Error | null = null
 
@@ -33,19 +33,30 @@ export function openPost(worker: Worker, now: () => number): Post {
     worker.postMessage(told, transfer)
   // A process must not end under somebody who waits; one that nobody waits in may.
   const hold = (): void => {
-    if (batch !== null || writers.length > 0 || requests.size > 0) worker.ref()
+    if (batches.size > 0 || writers.length > 0 || requests.size > 0) worker.ref()
     else worker.unref()
   }
   const flush = (): void => {
-    due = false
-    if (batch !== null || writes.length === 0 || gone !== null) return
-    const told = { kind: 'batch', now: now(), writes } as const
+    if (writes.length === 0 || gone !== null) return
+    const number = numbers++
+    const told = { kind: 'batch', number, now: now(), writes } as const
     const transfer = transfers
-    batch = writers
+    const waiting = writers
     writes = []
     writers = []
     transfers = []
-    send(told, transfer)
+    batches.set(number, waiting)
+    try {
+      send(told, transfer)
+    } catch (error) {
+      // Something that is no plain value: none of it left, and those who ordered it are told.
+      batches.delete(number)
+      for (const { reject } of waiting) reject(error as Error)
+    }
+  }
+  const inTurn = (): void => {
+    due = false
+    if (batches.size === 0) flush()
   }
 
   return {
@@ -55,11 +66,11 @@ export function openPost(worker: Worker, now: () => number): Post {
         writes.push(write)
         writers.push({ resolve, reject })
         if (transfer !== undefined) transfers.push(...transfer)
-        if (batch !== null || due) return
+        if (batches.size > 0 || due) return
         // Evidence and the line that goes with it are ordered in one turn: let them go together.
         due = true
         hold()
-        queueMicrotask(flush)
+        queueMicrotask(inTurn)
       })
     },
     request(request) {
@@ -68,13 +79,15 @@ export function openPost(worker: Worker, now: () => number): Post {
         const number = numbers++
         requests.set(number, { resolve, reject })
         hold()
+        // What was ordered before it is begun before it: an erasure also counts what is on its way.
+        flush()
         send({ kind: 'request', number, request })
       })
     },
-    written(done) {
-      const waiting = batch ?? []
-      batch = null
-      flush()
+    written(number, done) {
+      const waiting = batches.get(number) ?? []
+      batches.delete(number)
+      inTurn()
       for (const [index, one] of done.entries()) settle(waiting[index], one)
       hold()
     },
@@ -86,8 +99,8 @@ export function openPost(worker: Worker, now: () => number): Post {
     },
     lost(why) {
       gone ??= why
-      const waiting = [...(batch ?? []), ...writers, ...requests.values()]
-      batch = null
+      const waiting = [...[...batches.values()].flat(), ...writers, ...requests.values()]
+      batches.clear()
       writes = []
       writers = []
       requests.clear()

@@ -37,6 +37,7 @@ export type Request =
 export type Told =
   | {
       readonly kind: 'batch'
+      readonly number: number
       /** The judging thread's clock, so that no line is stamped before a call it is about. */
       readonly now: number
       readonly writes: readonly Write[]
@@ -60,7 +61,7 @@ export type Answer =
     }
   | { readonly kind: 'not_opened'; readonly fault: Fault }
   /** In the order of the batch. */
-  | { readonly kind: 'written'; readonly done: readonly Done[] }
+  | { readonly kind: 'written'; readonly number: number; readonly done: readonly Done[] }
   | { readonly kind: 'answered'; readonly number: number; readonly done: Done }
   | { readonly kind: 'status'; readonly status: Status }
   | { readonly kind: 'report'; readonly report: JournalReport }

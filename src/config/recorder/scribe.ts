@@ -57,11 +57,11 @@ async function start(): Promise<void> {
   }
   const looking = setInterval(look, LOOK_MS).unref()
 
-  const writeAll = async (writes: readonly Write[]): Promise<void> => {
+  const writeAll = async (number: number, writes: readonly Write[]): Promise<void> => {
     const done = await Promise.all(writes.map((write) => settled(begin(write, record))))
     // Whoever hears of a refusal can already read why.
     look()
-    tell({ kind: 'written', done })
+    tell({ kind: 'written', number, done })
   }
   const answer = async (number: number, request: Request): Promise<void> => {
     const done = await settled(handle(request, record))
@@ -74,7 +74,7 @@ async function start(): Promise<void> {
   port?.on('message', (told: Told) => {
     if (told.kind === 'request') return void answer(told.number, told.request)
     now = told.now
-    return void writeAll(told.writes)
+    return void writeAll(told.number, told.writes)
   })
 }
 
