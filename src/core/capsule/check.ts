@@ -1,13 +1,17 @@
 import { isHex64 } from '../hex.js'
 import { attestationRule, isNeverDispatch } from './derive.js'
 import type { CapsuleInput } from './input.js'
-import type { Capsule, ConstraintRecord, Extensions, Octets } from './model.js'
+import type { Capsule, ConstraintRecord, ExpiryPolicy, Extensions, Octets } from './model.js'
 import { IRREVERSIBILITY_CLASSES } from './registries.js'
 import { isUtcTimestamp } from './timestamp.js'
 
 /** The builder's refusals for callers without types. A refusal is the caller's bug, so it throws. */
 
-const EXTENSIONS: Readonly<Record<keyof Extensions, true>> = {
+/** All the names of a type: the compiler misses none. */
+function namesOf<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {
+  return new Set(Object.keys(names))
+}
+const EXTENSIONS = namesOf<Extensions>({
   'dev.capsulegate.manifest_digest': true,
   'dev.capsulegate.policy_digest': true,
   'dev.capsulegate.mode': true,
@@ -16,8 +20,8 @@ const EXTENSIONS: Readonly<Record<keyof Extensions, true>> = {
   'dev.capsulegate.deadline': true,
   'dev.capsulegate.outcome_of': true,
   'dev.capsulegate.recovered': true,
-}
-const RECORD: Readonly<Record<keyof ConstraintRecord, true>> = {
+})
+const RECORD = namesOf<ConstraintRecord>({
   id: true,
   result: true,
   severity: true,
@@ -25,8 +29,8 @@ const RECORD: Readonly<Record<keyof ConstraintRecord, true>> = {
   check_type: true,
   method: true,
   evidence_digest: true,
-}
-const OCTETS: Readonly<Record<keyof Octets, true>> = {
+})
+const OCTETS = namesOf<Octets>({
   alg: true,
   digest: true,
   length: true,
@@ -34,16 +38,24 @@ const OCTETS: Readonly<Record<keyof Octets, true>> = {
   content_encoding: true,
   status: true,
   complete: true,
-}
+})
+const EXPIRY = namesOf<ExpiryPolicy>({ ttl_seconds: true, on_expiry: true })
+const RESULTS = new Set<string>(['pass', 'fail', 'n/a'])
+const SEVERITIES = new Set<string>(['low', 'medium', 'high', 'critical'])
 /** Seed §9.2: never generated without the companion profile. */
 const RESERVED = ['_sd', '_sd_alg', '...']
 
 const refuse = (why: string): never => {
   throw new TypeError(why)
 }
-const known = (value: object, names: object, where: string): void => {
-  for (const name of Object.keys(value))
-    if (!Object.hasOwn(names, name)) refuse(`${where}: unknown member ${name}`)
+/** Own members only, as a writer sees them; `for in` over a literal of ours allocates nothing. */
+const strangerIn = (value: object, names: ReadonlySet<string>): string | null => {
+  for (const name in value) if (!names.has(name) && Object.hasOwn(value, name)) return name
+  return null
+}
+const known = (value: object, names: ReadonlySet<string>, where: string): void => {
+  const stranger = strangerIn(value, names)
+  if (stranger !== null) refuse(`${where}: unknown member ${stranger}`)
 }
 const digest = (value: string | undefined, where: string): void => {
   if (value !== undefined && !isHex64(value)) refuse(`${where}: not 64 lowercase hex digits`)
@@ -56,10 +68,13 @@ const text = (value: unknown, where: string): void => {
 export const checkExtensions = (extensions: Extensions): void =>
   known(extensions, EXTENSIONS, 'extensions')
 
+const NOT_THE_CALLERS = ['dev.capsulegate.recovered', 'dev.capsulegate.outcome_of']
+const isGating = ({ blocking }: ConstraintRecord): boolean => blocking
+
 export function checkInput({ verdict, constraints, extensions, chain }: CapsuleInput): void {
-  for (const name of ['dev.capsulegate.recovered', 'dev.capsulegate.outcome_of'])
+  for (const name of NOT_THE_CALLERS)
     if (Object.hasOwn(extensions, name)) refuse(`${name} is not the caller's to set`)
-  const gated = constraints.some((record) => record.blocking)
+  const gated = constraints.some(isGating)
   if ((verdict.kind === 'ran' || verdict.kind === 'recovered') && gated)
     refuse('a constraint that gated the call contradicts a call that ran (seed §8.1)')
   if (verdict.kind === 'refused' && verdict.verdict_class === 'blocked' && !gated)
@@ -71,13 +86,16 @@ export function checkInput({ verdict, constraints, extensions, chain }: CapsuleI
   if (closes && chain === undefined) refuse('a closure supersedes the item it closes (seed §5.4.4)')
 }
 
-export function checkBuilt(capsule: Capsule): void {
-  const { effect, disposition, assurance, chain } = capsule
-  for (const name of ['action_id', 'operator', 'developer'] as const) text(capsule[name], name)
+/** `payload` is the capsule as it is written: what no name in it can be is looked for there first. */
+export function checkBuilt(capsule: Capsule, payload: string): void {
+  const { effect, disposition, assurance, chain, constraints } = capsule
+  text(capsule.action_id, 'action_id')
+  text(capsule.operator, 'operator')
+  text(capsule.developer, 'developer')
   if (capsule.action_type !== 'fyi' && capsule.action_type !== 'decide')
     refuse('action_type: fyi or decide')
   if (!isUtcTimestamp(capsule.timestamp)) refuse('timestamp: RFC 3339 UTC with Z')
-  for (const record of capsule.constraints ?? []) checkRecord(record)
+  if (constraints !== undefined) for (const record of constraints) checkRecord(record)
   digest(disposition.reason_digest, 'disposition.reason_digest')
   if (disposition.expiry_policy !== undefined) checkExpiry(disposition.expiry_policy)
   if (effect !== undefined) checkEffect(effect)
@@ -89,22 +107,29 @@ export function checkBuilt(capsule: Capsule): void {
     refuse('effect and effect_mode disagree')
   if (isNeverDispatch(disposition.verdict_class) && effect !== undefined)
     refuse(`${disposition.verdict_class} never dispatches (seed §5.4.2)`)
-  refuseReserved(capsule)
+  if (payload.includes('_sd') || payload.includes('...')) refuseReserved(capsule)
 }
 
 function checkRecord(record: ConstraintRecord): void {
-  const where = `constraint ${record.id}`
-  known(record, RECORD, where)
+  const fault = recordFault(record)
+  if (fault !== null) refuse(`constraint ${record.id}: ${fault}`)
+}
+
+function recordFault(record: ConstraintRecord): string | null {
+  const stranger = strangerIn(record, RECORD)
+  if (stranger !== null) return `unknown member ${stranger}`
   text(record.id, 'constraint id')
-  if (!['pass', 'fail', 'n/a'].includes(record.result)) refuse(`${where}: result`)
-  if (!['low', 'medium', 'high', 'critical'].includes(record.severity)) refuse(`${where}: severity`)
-  if (typeof record.blocking !== 'boolean') refuse(`${where}: blocking`)
-  if (record.blocking && record.result !== 'fail') refuse(`${where}: only a fail gates`)
-  digest(record.evidence_digest, `${where}: evidence_digest`)
+  const { result, severity, blocking, evidence_digest } = record
+  if (!RESULTS.has(result)) return 'result'
+  if (!SEVERITIES.has(severity)) return 'severity'
+  if (typeof blocking !== 'boolean') return 'blocking'
+  if (blocking && result !== 'fail') return 'only a fail gates'
+  const unbound = evidence_digest !== undefined && !isHex64(evidence_digest)
+  return unbound ? 'evidence_digest: not 64 lowercase hex digits' : null
 }
 
 function checkExpiry(policy: { ttl_seconds: number; on_expiry: string }): void {
-  known(policy, { ttl_seconds: true, on_expiry: true }, 'expiry_policy')
+  known(policy, EXPIRY, 'expiry_policy')
   if (!Number.isSafeInteger(policy.ttl_seconds) || policy.ttl_seconds < 0)
     refuse('expiry_policy.ttl_seconds: whole seconds')
   if (policy.on_expiry !== 'expired' && policy.on_expiry !== 'escalated')
@@ -117,14 +142,16 @@ function checkEffect(effect: NonNullable<Capsule['effect']>): void {
     refuse('effect.irreversibility_class')
   digest(effect.request_digest, 'effect.request_digest')
   digest(effect.response_digest, 'effect.response_digest')
-  for (const name of ['request_octets', 'response_octets'] as const) {
-    const octets = effect[`dev.capsulegate.${name}`]
-    if (octets === undefined) continue
-    known(octets, OCTETS, name)
-    digest(octets.digest, `${name}.digest`)
-    if (octets.alg !== 'sha-256' || !Number.isSafeInteger(octets.length) || octets.length < 0)
-      refuse(`${name}: alg or length`)
-  }
+  checkOctets(effect['dev.capsulegate.request_octets'], 'request_octets')
+  checkOctets(effect['dev.capsulegate.response_octets'], 'response_octets')
+}
+
+function checkOctets(octets: Octets | undefined, name: string): void {
+  if (octets === undefined) return
+  known(octets, OCTETS, name)
+  digest(octets.digest, name)
+  if (octets.alg !== 'sha-256' || !Number.isSafeInteger(octets.length) || octets.length < 0)
+    refuse(`${name}: alg or length`)
 }
 
 function refuseReserved(value: unknown): void {

@@ -20,7 +20,7 @@ export const isEffectStatus = (value: unknown): value is EffectStatus =>
  * is taken for a dispatch: unknown never grades down to "nothing happened".
  */
 export function effectMode(
-  effect: { readonly status: unknown; readonly response_digest: unknown } | null,
+  effect: { readonly status: unknown; readonly response_digest?: unknown } | null,
 ): EffectMode {
   if (effect === null) return 'not_applicable'
   if (!isEffectStatus(effect.status)) return 'dispatched_unconfirmed'

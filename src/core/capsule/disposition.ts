@@ -27,6 +27,11 @@ const policy = (
   ...reasonOf(reason),
 })
 
+const withReason = (
+  disposition: Disposition,
+  { reason_digest }: { readonly reason_digest?: string },
+): Disposition => (reason_digest === undefined ? disposition : { ...disposition, reason_digest })
+
 const reasonOf = ({ reason_digest }: { readonly reason_digest?: string }) =>
   reason_digest === undefined ? {} : { reason_digest }
 
@@ -46,12 +51,12 @@ export function dispositionOf(verdict: Verdict): Disposition {
     case 'disposed':
       return closure(verdict)
     case 'ran':
-      return accepted(verdict.by, verdict.effect.request_digest, {
-        verdict_class: verdict.verdict_class,
-        ...reasonOf(verdict),
-      })
+      return withReason(
+        accepted(verdict.by, verdict.effect.request_digest, verdict.verdict_class),
+        verdict,
+      )
     case 'recovered':
-      return accepted(verdict.by, verdict.effect.request_digest, { verdict_class: 'errored' })
+      return accepted(verdict.by, verdict.effect.request_digest, 'errored')
   }
 }
 
@@ -77,29 +82,25 @@ function closure(verdict: Disposed): Disposition {
   }
 }
 
-function accepted(
-  by: By,
-  requestDigest: string,
-  rest: Pick<Disposition, 'verdict_class' | 'reason_digest'>,
-): Disposition {
+function accepted(by: By, requestDigest: string, verdict_class: VerdictClass): Disposition {
   switch (by.kind) {
     case 'policy':
-      return { decision: 'accept', approver: 'policy', human_disposed: false, ...rest }
+      return { approver: 'policy', decision: 'accept', human_disposed: false, verdict_class }
     case 'grant':
       if (by.authority === '') throw new TypeError('a standing grant names its authority')
       return {
-        decision: 'accept',
         approver: 'policy',
-        human_disposed: false,
         authority: by.authority,
-        ...rest,
+        decision: 'accept',
+        human_disposed: false,
+        verdict_class,
       }
     case 'human': {
       const given = assent(by.decision)
       if (given.outcome !== 'approve') throw new TypeError(`a person said ${given.outcome}`)
       if (given.requestDigest !== requestDigest)
         throw new TypeError('the person approved another request')
-      return { decision: 'accept', approver: 'human', human_disposed: true, ...rest }
+      return { approver: 'human', decision: 'accept', human_disposed: true, verdict_class }
     }
   }
 }

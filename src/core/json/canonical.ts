@@ -11,8 +11,7 @@ import {
 
 /**
  * Our one-pass writer: absent-field normalization (seed §2) and JCS (RFC 8785) together, from a parsed
- * tree straight to UTF-8. It verifies; what we build is written by `canonicalize` (build.ts), and the
- * two must agree.
+ * tree straight to UTF-8. It verifies; what we build is written by plain-text.ts, and the two must agree.
  */
 export type NumberFault = { readonly path: string; readonly kind: 'float' | 'unsafe_integer' }
 

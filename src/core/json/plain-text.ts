@@ -1,9 +1,9 @@
 import { isRecord, type Plain } from './value.js'
 
 /**
- * Guard, normalization and JCS of a value we built, in one pass. `canonicalize` writes the payload that
- * is signed; this writes what is only digested, ten times per call. Property tests hold the two equal,
- * and both to the writer over parsed trees (canonical.ts), which checks what either wrote.
+ * Guard, normalization and JCS of a value we built, in one pass: what is digested, ten times per call,
+ * and what is signed. Property tests hold it equal to the `canonicalize` package and to the writer over
+ * parsed trees (canonical.ts), which checks what this wrote.
  */
 const SPECIAL = /["\\\u0000-\u001f\ud800-\udfff]/
 const LONE_SURROGATE = /\p{Surrogate}/u
@@ -11,6 +11,13 @@ const LONE_SURROGATE = /\p{Surrogate}/u
 export function plainText(value: Plain, mode: 'as_is' | 'normalized'): string {
   return write(value, '$', mode === 'normalized') ?? empty(value)
 }
+
+/**
+ * Whether a text from `plainText(…, 'as_is')` is the normalized one too. Only null, [] and {} ever go
+ * (seed §2), so where none of them is written nothing goes; one inside a string is merely looked at twice.
+ */
+export const isNormalText = (text: string): boolean =>
+  !(text.includes('null') || text.includes('[]') || text.includes('{}'))
 
 /** Undefined: normalizes to nothing, so that a member holding it is dropped (seed §2). */
 function write(value: Plain | undefined, path: string, normal: boolean): string | undefined {
@@ -63,14 +70,45 @@ function members(
   path: string,
   normal: boolean,
 ): string | undefined {
-  if (!isRecord(value)) throw new TypeError(`${path}: not a JSON value`)
+  if (!isPlain(value)) throw new TypeError(`${path}: not a JSON value`)
+  const names = Object.keys(value)
+  // Most of what the gate builds has its names in order already, and looking costs less than sorting.
+  if (!inOrder(names)) names.sort()
   let out = ''
-  for (const name of Object.keys(value).sort()) {
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as string
     const member = value[name]
     if (member === undefined) continue
     const text = write(member, name, normal)
-    if (text !== undefined) out += `${out === '' ? '{' : ','}${quote(name, path)}:${text}`
+    if (text !== undefined) out += (out === '' ? '{' : ',') + label(name, path) + text
   }
   if (out !== '') return `${out}}`
   return normal ? undefined : '{}'
+}
+
+function inOrder(names: readonly string[]): boolean {
+  for (let i = 1; i < names.length; i++) {
+    if ((names[i] as string) < (names[i - 1] as string)) return false
+  }
+  return true
+}
+
+/** A literal of ours, without the five questions that anything else is asked. */
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  // A toJSON that it has as a member is a function, and refused as one.
+  return prototype === Object.prototype || prototype === null || isRecord(value)
+}
+
+/** Names come from the capsule and from manifests: few, and the same on every call. */
+const MAX_LABELS = 1024
+const MAX_LABEL = 64
+const labels = new Map<string, string>()
+
+function label(name: string, path: string): string {
+  const known = labels.get(name)
+  if (known !== undefined) return known
+  const written = `${quote(name, path)}:`
+  if (labels.size < MAX_LABELS && name.length <= MAX_LABEL) labels.set(name, written)
+  return written
 }

@@ -14,9 +14,11 @@ export type Happened = {
   } | null
 }
 
+const NO_REASON = {}
+
 /** Row → verdict. Total: a row and an observation that contradict each other throw, they never blend. */
 export function verdictOf({ code, reason_digest, sent }: Happened): Verdict {
-  const reason = reason_digest === undefined ? {} : { reason_digest }
+  const reason = reason_digest === undefined ? NO_REASON : { reason_digest }
   const row = TABLE[code]
   if (sent === null || sent.observation.kind === 'not_sent') {
     switch (row.verdict) {
@@ -40,5 +42,6 @@ export function verdictOf({ code, reason_digest, sent }: Happened): Verdict {
     return { kind: 'ran', by, effect, observation, verdict_class, ...reason }
   }
   const verdict_class = row.verdict === 'executed' ? 'executed' : 'errored'
-  return { kind: 'ran', by, effect, observation, verdict_class, ...reason }
+  const ran: Verdict = { kind: 'ran', by, effect, observation, verdict_class }
+  return reason_digest === undefined ? ran : { ...ran, reason_digest }
 }

@@ -8,6 +8,7 @@ import { ObservedResponse } from '../../../src/core/capsule/observation.js'
 import { buildOutcome } from '../../../src/core/capsule/outcome.js'
 import { NEVER_DISPATCH, VERDICT_CLASSES } from '../../../src/core/capsule/registries.js'
 import { isUtcTimestamp } from '../../../src/core/capsule/timestamp.js'
+import { canonicalOf, jsonDigest } from '../../../src/core/json/build.js'
 import { verifyCapsule, verifyLedger } from '../../../src/verify.js'
 import {
   assent,
@@ -45,6 +46,26 @@ describe('every verdict', () => {
       expect(result.findings.filter(({ code }) => code !== 'unknown_registry_value')).toEqual([])
     })
   }
+
+  it('is written once, and as whoever writes it again would', () => {
+    for (const { capsule } of all) {
+      const { capsule_id, chain, ...addressed } = capsule
+      // A copy, so that nothing remembers what was written.
+      expect(payloadOf(capsule)).toBe(canonicalOf({ ...capsule }))
+      expect(capsule_id).toBe(jsonDigest(addressed, nodeCrypto))
+    }
+  })
+
+  it('is addressed by its normalized form also where a caller without types put something empty', () => {
+    const capsule = untyped({
+      ...input({ kind: 'refused', verdict_class: 'denied' }),
+      verdict: { kind: 'refused', verdict_class: 'denied', authority: {} },
+    })
+    const { capsule_id, chain, ...addressed } = capsule
+    expect(payloadOf(capsule)).toContain('"authority":{}')
+    expect(payloadOf(capsule)).toBe(canonicalOf({ ...capsule }))
+    expect(capsule_id).toBe(jsonDigest(addressed, nodeCrypto))
+  })
 
   it('makes a ledger that holds, with exactly the unclosed items open', () => {
     const text = all.map(({ capsule }) => payloadOf(capsule)).join('\n')

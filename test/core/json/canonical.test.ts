@@ -24,7 +24,7 @@ const tree = (text: string): JsonValue => {
   return read.value
 }
 const hexOf = (text: string): string => createHash('sha256').update(text).digest('hex')
-/** Both writers on one text: ours over the tree, `canonicalize` over the plain value. */
+/** Both writers on one text: over the tree, and over the plain value. */
 const both = (text: string): [string | null, string] => [
   canonical(tree(text)),
   canonicalOf(JSON.parse(text)),

@@ -1,10 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
+import canonicalizePackage from 'canonicalize'
 import fc from 'fast-check'
 import { canonicalOf, normalize } from '../../../src/core/json/build.js'
 import { canonical, canonicalNormalized } from '../../../src/core/json/canonical.js'
 import { parse } from '../../../src/core/json/parse.js'
-import { plainText } from '../../../src/core/json/plain-text.js'
+import { isNormalText, plainText } from '../../../src/core/json/plain-text.js'
 import type { Plain } from '../../../src/core/json/value.js'
+
+/** The cross-check: somebody else's JCS. */
+const canonicalize = canonicalizePackage as unknown as (value: unknown) => string | undefined
 
 const plain: fc.Arbitrary<Plain> = fc.letrec<{ value: Plain }>((tie) => ({
   value: fc.oneof(
@@ -24,9 +28,11 @@ describe('the one-pass writer of built values', () => {
     fc.assert(
       fc.property(plain, (value) => {
         const text = plainText(value, 'as_is')
-        expect(text).toBe(canonicalOf(value))
+        expect(text).toBe(canonicalize(value))
+        expect(canonicalOf(value)).toBe(text)
         const normal = plainText(value, 'normalized')
-        expect(normal).toBe(canonicalOf(normalize(value)))
+        expect(normal).toBe(canonicalize(normalize(value)))
+        if (isNormalText(text)) expect(normal).toBe(text)
         const parsed = parse(text)
         if (!parsed.ok) throw new Error(parsed.code)
         expect(canonical(parsed.value)).toBe(text)
@@ -48,6 +54,32 @@ describe('the one-pass writer of built values', () => {
     ] as Plain[]) {
       expect(() => plainText(value, 'normalized')).toThrow(TypeError)
       expect(() => plainText({ a: [value] }, 'as_is')).toThrow(TypeError)
+    }
+  })
+
+  it('refuses what is no JSON value, at any depth', () => {
+    const hole: Plain[] = []
+    hole.length = 1
+    for (const value of [
+      undefined,
+      () => 1,
+      Symbol('s'),
+      1n,
+      new Map([['a', 1]]),
+      new Uint8Array(2),
+      new Date(0),
+      { toJSON: () => 'x' },
+      hole,
+    ]) {
+      expect(() => plainText(value as Plain, 'as_is')).toThrow(TypeError)
+      expect(() => canonicalOf([value as Plain])).toThrow(TypeError)
+    }
+  })
+
+  it('knows a text that normalization changes from one that it does not', () => {
+    expect(isNormalText('{"a":[1],"b":{"c":""}}')).toBe(true)
+    for (const text of ['{"a":null}', '{"a":[]}', '{"a":[{}]}', '{"a":{"b":{}}}']) {
+      expect(isNormalText(text)).toBe(false)
     }
   })
 
