@@ -31,12 +31,12 @@ export function createCedarEngine(options: {
   const before = options.replaces === undefined ? undefined : seats.get(options.replaces)
   const host = before?.host ?? cedarHost(options.instantiate ?? instantiateCedar)
   const lease = host.sit(before === undefined ? 'A' : otherSeat(before.lease.seat))
-  const policies = new Map(set.policies.map((policy) => [policy.id, policy]))
+  const byId = new Map(set.policies.map((policy) => [policy.id, policy]))
   const shapes = new Map(set.schema.actions.map((shape) => [shape.action, shape]))
   let evaluator = prepare(host, lease, set)
 
   const traits = (id: string) => {
-    const policy = policies.get(id)
+    const policy = byId.get(id)
     if (policy === undefined) throw new EvaluationFault('engine_fault', 'an unknown policy id')
     return policy
   }
@@ -77,10 +77,11 @@ export function createCedarEngine(options: {
             now: satisfied(granted),
             approved: once(() => satisfied(true)),
           })
-    const said = { policies: weighing.now.policies, observed, request: built.request as Plain }
+    const { policies } = weighing.now
+    const asked = built.request as Plain
     return kind === 'permit'
-      ? { kind, ...said }
-      : { kind, ...said, reason: reasonOf(said.policies) }
+      ? { kind, policies, observed, request: asked }
+      : { kind, policies, observed, request: asked, reason: reasonOf(policies) }
   }
 
   const engine: CedarEngine = {

@@ -1,5 +1,5 @@
 import type { CedarHost, Seat } from './host.js'
-import { type PolicySet, type Slice, sliceOf, textsOf } from './policy-set.js'
+import { type LoadedPolicy, type PolicySet, type Slice, sliceOf, textsOf } from './policy-set.js'
 import type { CedarRequest } from './request.js'
 import { type ActionShape, schemaFor } from './schema.js'
 import type { Outcome } from './verdict.js'
@@ -24,10 +24,11 @@ export type Evaluator = {
 const SLICES = ['enforced', 'observedPermits', 'observedForbids'] as const
 type Prepared = {
   readonly schemaName: string
-  /** The arguments any of the action's policies looks at: no other can change a decision. */
+  /** The arguments any of the action's policies looks at: Cedar is shown no other. */
   readonly reads: ReadonlySet<string>
-  /** Decisions are a function of the set and what it reads, so they are remembered (promise 7). */
-  readonly decided: Map<string, Outcome>
+  /** Those that a policy about this agent looks at: no other can change its decision. */
+  readonly readsFor: (agent: string) => readonly string[]
+  readonly decided: Memory
   /** Without the observed slices that are empty: nothing in them can be satisfied. */
   readonly sets: ReadonlyMap<Slice, { readonly name: string; readonly effects: Effects }>
   readonly observed: readonly string[]
@@ -59,8 +60,14 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
     const observed = [...sets].flatMap(([slice, { effects }]) =>
       slice === 'enforced' ? [] : [...effects.keys()],
     )
-    const decided = new Map<string, Outcome>()
-    prepared.set(shape.action, { schemaName, reads, decided, sets, observed: observed.sort() })
+    prepared.set(shape.action, {
+      schemaName,
+      reads,
+      readsFor: readsByAgent(set, shape),
+      decided: createMemory(),
+      sets,
+      observed: observed.sort(),
+    })
   })
   return {
     generation,
@@ -68,24 +75,58 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
     forRequest(request) {
       const names = prepared.get(request.action.id)
       if (names === undefined) throw new EvaluationFault('engine_fault', 'an unprepared action')
-      const judged = narrowed(request, names.reads)
-      const key = JSON.stringify(judged)
+      const key = keyOf(request, names.readsFor(request.principal.id))
       return (slice, granted) => {
         const found = names.sets.get(slice)
-        if (found === undefined) return { allow: false, policies: [] }
-        return remembered(names.decided, `${slice} ${granted} ${key}`, () => {
-          const answer = authorize(wasm, judged, granted, names.schemaName, found.name)
-          return outcomeOf(answer, found.effects)
-        })
+        if (found === undefined) return NOTHING
+        const question = `${slice} ${granted} ${key}`
+        const known = names.decided.recall(question)
+        if (known !== undefined) return known
+        const judged = narrowed(request, names.reads)
+        const answer = authorize(wasm, judged, granted, names.schemaName, found.name)
+        // A fault is never remembered: it throws past this.
+        const outcome = outcomeOf(answer, found.effects)
+        names.decided.keep(question, outcome)
+        return outcome
       }
     },
   }
 }
 
+const NOTHING: Outcome = { allow: false, policies: [] }
+
 function readsOf(set: PolicySet, shape: ActionShape): ReadonlySet<string> {
-  const all = shape.args.map(({ name }) => name)
-  const policies = set.policies.filter(({ actions }) => actions.includes(shape.action))
-  return new Set(policies.flatMap(({ reads }) => reads ?? all))
+  return new Set(aboutAction(set, shape).flatMap(({ reads }) => reads ?? namesOf(shape)))
+}
+
+const namesOf = ({ args }: ActionShape): string[] => args.map(({ name }) => name)
+const aboutAction = (set: PolicySet, { action }: ActionShape): LoadedPolicy[] =>
+  set.policies.filter(({ actions }) => actions.includes(action))
+
+/** Worked out for the agents that policies name; all others meet the policies that name nobody. */
+function readsByAgent(set: PolicySet, shape: ActionShape): Prepared['readsFor'] {
+  const policies = aboutAction(set, shape)
+  const readBy = (name: string | null): readonly string[] => {
+    const about = policies.filter(({ agent }) => agent === null || agent === name)
+    return [...new Set(about.flatMap(({ reads }) => reads ?? namesOf(shape)))].sort()
+  }
+  const named = new Map<string, readonly string[]>()
+  for (const { agent } of policies) if (agent !== null) named.set(agent, readBy(agent))
+  const others = readBy(null)
+  return (agent) => named.get(agent) ?? others
+}
+
+/**
+ * All that a decision depends on beside the slice and the grant: who, on what, and the arguments that
+ * are looked at, in their order. An absent one is null, which no argument is.
+ */
+function keyOf({ principal, resource, entities, context }: CedarRequest, reads: readonly string[]) {
+  const told: unknown[] = [principal.id, resource.id]
+  for (const { attrs, parents } of entities) told.push(attrs, parents)
+  for (const name of reads) {
+    told.push(Object.hasOwn(context.args, name) ? context.args[name] : null)
+  }
+  return JSON.stringify(told)
 }
 
 /** The request without what nobody looks at; the evidence keeps it whole. */
@@ -97,16 +138,34 @@ function narrowed(request: CedarRequest, reads: ReadonlySet<string>): CedarReque
 const MAX_REMEMBERED = 4096
 const MAX_KEY = 1024
 
-/** A fault is never remembered: it throws past this. */
-function remembered(decided: Map<string, Outcome>, key: string, decide: () => Outcome): Outcome {
-  const known = decided.get(key)
-  if (known !== undefined) return known
-  const outcome = decide()
-  if (key.length <= MAX_KEY) {
-    if (decided.size >= MAX_REMEMBERED) decided.delete(decided.keys().next().value as string)
-    decided.set(key, outcome)
+type Memory = ReturnType<typeof createMemory>
+
+/**
+ * Decisions are a function of the set and what it reads, so they are remembered (promise 7). In two
+ * generations: when the younger is full the older goes as a whole. To drop the one oldest entry of a
+ * Map, V8 first walks over all that were dropped since it last grew.
+ */
+function createMemory() {
+  let young = new Map<string, Outcome>()
+  let old = new Map<string, Outcome>()
+  function keep(key: string, outcome: Outcome): void {
+    if (key.length > MAX_KEY) return
+    if (young.size >= MAX_REMEMBERED / 2) {
+      old = young
+      young = new Map()
+    }
+    young.set(key, outcome)
   }
-  return outcome
+  return {
+    keep,
+    recall(key: string): Outcome | undefined {
+      const recent = young.get(key)
+      if (recent !== undefined) return recent
+      const known = old.get(key)
+      if (known !== undefined) keep(key, known)
+      return known
+    },
+  }
 }
 
 type Answer = ReturnType<CedarWasm['statefulIsAuthorized']>

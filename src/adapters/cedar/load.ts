@@ -150,6 +150,14 @@ function lintSet(policies: readonly Parsed[]): Finding[] {
   return [warning('nothing_enforced', null, 'every policy is observed: all is denied', help)]
 }
 
+/** Cedar asks the scope first, and `==` never errors: past it nothing of the policy is evaluated. */
+function agentOf({ principal }: PolicyJson): string | null {
+  if (principal.op !== '==' || !('entity' in principal)) return null
+  const { entity } = principal
+  const { type, id } = '__entity' in entity ? entity.__entity : entity
+  return type === 'Agent' ? id : null
+}
+
 const loaded = (policy: Parsed, actions: readonly ActionShape[]): LoadedPolicy => ({
   id: policy.id,
   text: policy.source.text,
@@ -161,4 +169,5 @@ const loaded = (policy: Parsed, actions: readonly ActionShape[]): LoadedPolicy =
   reason: policy.reason,
   actions: actions.map(({ action }) => action),
   reads: argsRead(policy.json),
+  agent: agentOf(policy.json),
 })

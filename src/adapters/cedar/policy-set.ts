@@ -17,6 +17,8 @@ export type LoadedPolicy = {
   readonly actions: readonly string[]
   /** Arguments it looks at; null: all of them. */
   readonly reads: readonly string[] | null
+  /** The one agent its scope names: for any other it neither applies nor looks at anything. Null: any. */
+  readonly agent: string | null
 }
 
 declare const validated: unique symbol

@@ -37,48 +37,55 @@ const ILL_FORMED = /\p{Surrogate}/u
  * naming them as parents is enough for `principal in Role::"…"`.
  */
 export function cedarRequest(shape: ActionShape, request: PolicyRequest): Built {
-  const { principal, resource, developer, irreversibility } = request
-  for (const id of [principal, resource, developer, irreversibility, ...request.roles]) {
-    if (typeof id !== 'string' || ILL_FORMED.test(id)) {
-      return refuse('request_invalid', 'an identifier is not well-formed text')
-    }
-  }
-  if (typeof request.approval.granted !== 'boolean') {
+  const { principal, resource, developer, irreversibility, roles } = request
+  const named =
+    isText(principal) &&
+    isText(resource) &&
+    isText(developer) &&
+    isText(irreversibility) &&
+    roles.every(isText)
+  if (!named) return refuse('request_invalid', 'an identifier is not well-formed text')
+  const { granted } = request.approval
+  if (typeof granted !== 'boolean') {
     return refuse('request_invalid', 'approval.granted is not a boolean')
   }
   const args = cedarArgs(shape, request.args)
   if (!args.ok) return args
-  const agent = { type: 'Agent', id: principal }
-  const tool = { type: 'Tool', id: resource }
+  // Names in order throughout: as evidence the request is written canonically.
+  const agent = { id: principal, type: 'Agent' }
+  const tool = { id: resource, type: 'Tool' }
   const built: CedarRequest = {
-    principal: agent,
-    action: { type: 'Action', id: shape.action },
-    resource: tool,
-    context: { args: args.args, approval: { granted: request.approval.granted } },
+    action: { id: shape.action, type: 'Action' },
+    context: { approval: { granted }, args: args.args },
     entities: [
-      {
-        uid: agent,
-        attrs: { developer },
-        parents: request.roles.map((id) => ({ type: 'Role', id })),
-      },
-      { uid: tool, attrs: { irreversibility }, parents: [] },
+      { attrs: { developer }, parents: roles.map(roleUid), uid: agent },
+      { attrs: { irreversibility }, parents: [], uid: tool },
     ],
+    principal: agent,
+    resource: tool,
   }
-  if (isTooLarge(JSON.stringify(built))) {
+  if (isTooLarge(built)) {
     return refuse('args_too_large', `args too large: the request exceeds ${MAX_BYTES} bytes`)
   }
   return { ok: true, request: built }
 }
+
+const isText = (id: unknown): boolean => typeof id === 'string' && !ILL_FORMED.test(id)
+const roleUid = (id: string): Uid => ({ id, type: 'Role' })
 
 type Args =
   | { readonly ok: true; readonly args: { readonly [name: string]: CedarValue } }
   | Extract<Built, { ok: false }>
 
 function cedarArgs(shape: ActionShape, given: PolicyRequest['args']): Args {
-  const out: [string, CedarValue][] = []
+  // Plain assignment is safe: no action has an argument whose name begins with two underscores.
+  const args: Record<string, CedarValue> = {}
+  let known = 0
   for (const { name, type, optional } of shape.args) {
     // Own members only: an argument called `constructor` is absent unless it was sent.
-    const value: unknown = Object.hasOwn(given, name) ? given[name] : undefined
+    const own = Object.hasOwn(given, name)
+    if (own) known++
+    const value: unknown = own ? given[name] : undefined
     if (value === undefined || value === null) {
       if (optional) continue
       return refuse('args_invalid', `argument ${JSON.stringify(name)} is missing`)
@@ -87,13 +94,12 @@ function cedarArgs(shape: ActionShape, given: PolicyRequest['args']): Args {
     if (!converted.ok) {
       return refuse('args_invalid', `argument ${JSON.stringify(name)} ${converted.why}`)
     }
-    out.push([name, converted.value])
+    args[name] = converted.value
   }
-  const declared = new Set(shape.args.map(({ name }) => name))
-  if (Object.keys(given).some((name) => !declared.has(name))) {
+  if (Object.keys(given).length > known) {
     return refuse('args_invalid', 'an argument the action does not declare')
   }
-  return { ok: true, args: Object.fromEntries(out) }
+  return { ok: true, args }
 }
 
 const refuse = (
@@ -101,6 +107,19 @@ const refuse = (
   detail: string,
 ): Extract<Built, { ok: false }> => ({ ok: false, errorClass, detail })
 
-/** A UTF-16 unit is at most three bytes of UTF-8, so the count is rarely needed. */
-const isTooLarge = (json: string): boolean =>
-  json.length > MAX_BYTES || (json.length * 3 > MAX_BYTES && Buffer.byteLength(json) > MAX_BYTES)
+/** Only what might be too large is written out to be measured: that costs more than all the rest. */
+function isTooLarge(request: CedarRequest): boolean {
+  return mostBytes(request) > MAX_BYTES && Buffer.byteLength(JSON.stringify(request)) > MAX_BYTES
+}
+
+/** In JSON a UTF-16 unit is at most six bytes (an escape); around each value stand a few more. */
+function mostBytes(value: unknown): number {
+  if (typeof value === 'string') return 6 * value.length + 4
+  if (typeof value !== 'object' || value === null) return 32
+  let sum = 4
+  if (Array.isArray(value)) for (const element of value) sum += mostBytes(element)
+  else
+    for (const name in value)
+      sum += 6 * name.length + 4 + mostBytes(value[name as keyof typeof value])
+  return sum
+}

@@ -1,4 +1,4 @@
-import { formatDecimal, parseDecimal } from '../../core/json/decimal.js'
+import { shortestDecimal } from '../../core/json/decimal.js'
 import type { ArgType } from '../../core/manifest/model.js'
 import type { CedarValue } from '../../ports.js'
 
@@ -10,6 +10,8 @@ export type Converted =
 const FRACTION_DIGITS = 4
 const MAX_UNITS = 2n ** 63n - 1n
 const MIN_UNITS = -(2n ** 63n)
+/** Characters: with four more digits these are eighteen, and the range ends within the nineteenth. */
+const SURELY_IN_RANGE = 14
 const ILL_FORMED = /\p{Surrogate}/u
 
 /**
@@ -48,19 +50,24 @@ function integer(value: unknown): Converted {
 
 function decimal(value: unknown): Converted {
   const token = typeof value === 'string' ? value : decimalToken(value)
-  const parsed = token === null ? null : parseDecimal(token)
-  if (parsed === null) return refuse('is not a plain decimal')
   // Trailing zeros carry no value, so dropping them rounds nothing.
-  const plain = formatDecimal(parsed)
+  const plain = token === null ? null : shortestDecimal(token)
+  if (plain === null) return refuse('is not a plain decimal')
   const point = plain.indexOf('.')
   const digits = point === -1 ? 0 : plain.length - point - 1
   if (digits > FRACTION_DIGITS) return refuse('has more than 4 fraction digits')
-  const units = BigInt(plain.replace('.', '')) * 10n ** BigInt(FRACTION_DIGITS - digits)
-  if (units > MAX_UNITS || units < MIN_UNITS) return refuse("is beyond Cedar's decimal range")
+  if (plain.length > SURELY_IN_RANGE && !isInRange(plain, digits)) {
+    return refuse("is beyond Cedar's decimal range")
+  }
   return {
     ok: true,
     value: { __extn: { fn: 'decimal', arg: point === -1 ? `${plain}.0` : plain } },
   }
+}
+
+function isInRange(plain: string, digits: number): boolean {
+  const units = BigInt(plain.replace('.', '')) * 10n ** BigInt(FRACTION_DIGITS - digits)
+  return units <= MAX_UNITS && units >= MIN_UNITS
 }
 
 /** Our own form coming back, member for member; anything else is no decimal. */

@@ -17,6 +17,7 @@ export function parseDecimal(text: string): Decimal | null {
 }
 
 function align(a: Decimal, b: Decimal): [bigint, bigint, number] {
+  if (a.scale === b.scale) return [a.units, b.units, a.scale]
   const scale = Math.max(a.scale, b.scale)
   return [a.units * 10n ** BigInt(scale - a.scale), b.units * 10n ** BigInt(scale - b.scale), scale]
 }
@@ -41,3 +42,14 @@ export function formatDecimal({ units, scale }: Decimal): string {
   const fraction = digits.slice(digits.length - scale).replace(/0+$/, '')
   return `${negative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
+
+/** The same of a text, without the arithmetic where nothing has to go; null: not a plain decimal. */
+export function shortestDecimal(text: string): string | null {
+  if (text.length > MAX_DIGITS || !FORM.test(text)) return null
+  const last = text.charCodeAt(text.length - 1)
+  // A zero at the end may be one of the fraction, or all there is beside a sign.
+  if (last !== ZERO) return text
+  const decimal = parseDecimal(text)
+  return decimal === null ? null : formatDecimal(decimal)
+}
+const ZERO = 0x30

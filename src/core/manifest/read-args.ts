@@ -1,5 +1,5 @@
 import type { Call, Header, HttpCall } from '../call.js'
-import { formatDecimal, parseDecimal } from '../json/decimal.js'
+import { shortestDecimal } from '../json/decimal.js'
 import { type ParseFailure, parse } from '../json/parse.js'
 import { isArray, JsonNumber, type JsonValue } from '../json/value.js'
 import { fromUtf8 } from '../text.js'
@@ -195,8 +195,8 @@ export function typedValue(type: ArgType, raw: Extract<Raw, { value: unknown }>)
     }
     case 'decimal': {
       const token = value instanceof JsonNumber ? value.token : value
-      const decimal = typeof token === 'string' ? parseDecimal(token) : null
-      return decimal === null ? null : { type, value: formatDecimal(decimal) }
+      const decimal = typeof token === 'string' ? shortestDecimal(token) : null
+      return decimal === null ? null : { type, value: decimal }
     }
     case 'boolean':
       if (typeof value === 'boolean') return { type, value }

@@ -7,6 +7,7 @@ import {
   formatDecimal,
   negateDecimal,
   parseDecimal,
+  shortestDecimal,
 } from '../../../src/core/json/decimal.js'
 
 const read = (text: string): Decimal => {
@@ -18,6 +19,26 @@ const cents = fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n })
 const scale = fc.integer({ min: 0, max: 12 })
 
 describe('decimals', () => {
+  it('shortens a text as reading and printing it would', () => {
+    const written = fc
+      .tuple(
+        fc.constantFrom('', '-'),
+        fc.stringMatching(/^(?:0|[1-9][0-9]{0,34})$/),
+        fc.stringMatching(/^(?:|\.[0-9]{1,34}|\.[0-9]{0,6}0{1,9}|\.)$/),
+      )
+      .map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(fc.oneof(written, fc.string()), (text) => {
+        const decimal = parseDecimal(text)
+        expect(shortestDecimal(text)).toBe(decimal === null ? null : formatDecimal(decimal))
+      }),
+      {
+        numRuns: 1000,
+        examples: [['-0'], ['-0.0'], ['0'], ['10'], ['1.10'], ['-10.00'], ['1.01']],
+      },
+    )
+  })
+
   it('reads plain notation only', () => {
     const bad = [
       '',
