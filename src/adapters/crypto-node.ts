@@ -28,7 +28,7 @@ const text = (bytes: Uint8Array): string =>
 export const nodeCrypto: Crypto = {
   name: 'node',
   sha256: (data) => hash('sha256', data, 'buffer'),
-  sha256Hex: (text) => hash('sha256', text, 'hex'),
+  sha256Hex: (data) => hash('sha256', data, 'hex'),
 
   verifyEd25519(publicKey, message, signature) {
     if (signature.length !== 64 || publicKey.length !== 32) return false

@@ -6,8 +6,8 @@
 export type Crypto = {
   readonly name: string
   sha256(data: Uint8Array): Uint8Array
-  /** Lowercase hex of SHA-256 over the text's UTF-8, where an engine has a shorter way to it. */
-  sha256Hex?(text: string): string
+  /** Lowercase hex of SHA-256 over bytes or a text's UTF-8, where an engine has a shorter way to it. */
+  sha256Hex?(data: Uint8Array | string): string
   /** Strict: small-order and non-canonical keys, S ≥ L and torsioned points are refused. */
   verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
   /** `publicKey` is the uncompressed point (65 bytes, 0x04); the signature raw r‖s, 64 bytes. */

@@ -32,17 +32,22 @@ type Recorded = {
 
 export function answer(ending: Ending, { actionId, capsuleId }: Concluded): Answer {
   const row = TABLE[ending.code]
-  const recorded = { actionId, capsuleId, code: ending.code, verdict: row.verdict }
+  const { code } = ending
+  const { verdict } = row
   if (row.status === 'upstream' && ending.kind === 'dispatched') {
-    return { kind: 'answered', ...recorded, dispatched: ending.dispatched }
+    const { dispatched } = ending
+    return { kind: 'answered', actionId, capsuleId, code, verdict, dispatched }
   }
   const status = row.status === 'upstream' ? 502 : row.status
   const tell = ending.kind === 'refused' ? ending.tell : {}
   return {
     kind: 'refused',
-    ...recorded,
+    actionId,
+    capsuleId,
+    code,
+    verdict,
     status,
-    problem: problem(ending.code, status, { actionId, capsuleId }, tell),
+    problem: problem(code, status, { actionId, capsuleId }, tell),
   }
 }
 

@@ -5,6 +5,8 @@ import { withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
 import type { Approved, Authorized, Parts, Run } from './stage.js'
 
+const POLICY = { kind: 'policy' } as const
+
 export const APPROVAL_RECORD = 'dev.capsulegate.approval'
 
 /**
@@ -22,18 +24,21 @@ export async function approve(authorized: Authorized, parts: Parts): Promise<App
     if (!parts.approvals) throw nobodyToAsk(authorized)
     return openItem(authorized, parts)
   }
-  return { ...authorized, grant: null, by: { kind: 'policy' }, ...closes(authorized) }
+  const { decisionId, supersedes } = closes(authorized)
+  return { ...authorized, grant: null, by: POLICY, decisionId, supersedes }
 }
 
 /** Who decided becomes a Constraint Record of its own, bound to the votes behind it (seed §8.1). */
 function running(authorized: Authorized, { by, part }: Run, grant: string): Approved {
+  const { decisionId, supersedes } = closes(authorized)
   return {
     ...authorized,
     records: [...authorized.records, approvalRecord('pass', part.digest)],
     evidence: [...authorized.evidence, part],
     grant,
     by,
-    ...closes(authorized),
+    decisionId,
+    supersedes,
   }
 }
 

@@ -1,12 +1,12 @@
 import type { ConstraintRecord } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
-import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import type { Args } from '../core/manifest/read-args.js'
 import { utf8 } from '../core/text.js'
-import type { Approval, CedarValue, EvidencePart, PolicyDecision, PolicyRequest } from '../ports.js'
+import type { Approval, CedarValue, PolicyDecision, PolicyRequest } from '../ports.js'
 import { closing, findItem } from './approve-find.js'
 import { withoutPending } from './constrain.js'
+import { jsonPart } from './dispatch.js'
 import { Exit } from './exit.js'
 import { replayOf } from './replay.js'
 import type { Authorized, Constrained, Item, Parts } from './stage.js'
@@ -36,7 +36,7 @@ export async function authorize(constrained: Constrained, parts: Parts): Promise
       decision = decide(constrained, true)
     }
   }
-  const known = { ...constrained, ...withDecision(constrained, decision, parts) }
+  const known = withDecision(constrained, decision, parts)
   if (decision.kind === 'error' && UNCOMPARABLE.has(decision.errorClass)) {
     throw new Exit(
       withoutPending(known),
@@ -96,36 +96,47 @@ function decide(constrained: Constrained, granted: boolean): PolicyDecision {
 }
 
 /** Cedar's decision is itself a Constraint Record, bound to the full request it saw (DESIGN §5). */
-function withDecision(
-  known: Constrained,
-  decision: PolicyDecision,
-  parts: Parts,
-): { records: readonly ConstraintRecord[]; evidence: readonly EvidencePart[] } {
-  const evidence: Plain = {
-    constraint: CEDAR_RECORD,
-    policy_digest: known.world.policy.digest,
-    request: decision.request,
-    decision: decision.kind,
-    ...(decision.kind === 'error'
-      ? { error: decision.errorClass }
-      : { policies: decision.policies, observed: decision.observed }),
-    salt: hex(parts.ids.random(16)),
-  }
-  const digest = jsonDigest(evidence, parts.crypto)
+function withDecision(known: Constrained, decision: PolicyDecision, parts: Parts): Constrained {
+  const part = jsonPart('cedar', CEDAR_RECORD, decisionEvidence(known, decision, parts), parts)
   const passed = decision.kind === 'permit'
   const record: ConstraintRecord = {
-    id: CEDAR_RECORD,
+    blocking: !passed && (known.mode === 'enforce' || decision.kind === 'error'),
     check_type: 'dev.capsulegate.policy',
+    evidence_digest: part.digest,
+    id: CEDAR_RECORD,
     method: 'cedar',
     result: passed ? 'pass' : 'fail',
     severity: 'critical',
-    blocking: !passed && (known.mode === 'enforce' || decision.kind === 'error'),
-    evidence_digest: digest,
   }
   return {
+    ...known,
     records: [...known.records, record],
-    evidence: [...known.evidence, { digest, kind: 'cedar', name: CEDAR_RECORD, value: evidence }],
+    evidence: [...known.evidence, part],
   }
+}
+
+function decisionEvidence(known: Constrained, decision: PolicyDecision, { ids }: Parts): Plain {
+  const policy_digest = known.world.policy.digest
+  const salt = hex(ids.random(16))
+  const { kind, request } = decision
+  return kind === 'error'
+    ? {
+        constraint: CEDAR_RECORD,
+        decision: kind,
+        error: decision.errorClass,
+        policy_digest,
+        request,
+        salt,
+      }
+    : {
+        constraint: CEDAR_RECORD,
+        decision: kind,
+        observed: decision.observed,
+        policies: decision.policies,
+        policy_digest,
+        request,
+        salt,
+      }
 }
 
 /** Exact text for decimals; the engine refuses what it could not compare exactly. */

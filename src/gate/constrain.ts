@@ -22,18 +22,22 @@ export function constrain(admitted: Admitted, parts: Parts): Constrained {
   const claims: BudgetClaim[] = []
   const asking: string[] = []
   let stopping: { id: string; judged: Judgement } | null = null
-  for (const [id, constraint] of constraintsOf(admitted)) {
-    const claim = claimFor(id, constraint, admitted, parts)
+  const facts = factsOf(admitted)
+  const salt = salter(admitted.rule.constraints.length, parts)
+  for (const id of admitted.rule.constraints) {
+    const constraint = admitted.manifest.constraints[id] as Constraint
+    const claim = claimFor(id, constraint, facts, admitted, parts)
     if (claim !== null) {
       claims.push(claim)
       continue
     }
-    const judged = judgeOne(id, constraint, admitted, null, parts)
+    const moment = { now: admitted.at, prior: null }
+    const judged = evaluate(id, constraint, facts, moment, parts.crypto)
     const effect = consequence(constraint, judged.result)
     const blocking = effect === 'block' && admitted.mode === 'enforce'
     if (effect === 'hitl') asking.push(id)
     if (blocking) stopping ??= { id, judged }
-    const part = evidencePart(id, judged, admitted, parts)
+    const part = evidencePart(id, judged, admitted, salt(), parts)
     evidence.push(part)
     records.push(recordOf(id, constraint, judged.result, blocking, part.digest))
   }
@@ -57,11 +61,13 @@ export function recordReadings(
 ): { records: readonly ConstraintRecord[]; evidence: readonly EvidencePart[] } {
   const records: ConstraintRecord[] = []
   const evidence: EvidencePart[] = []
+  const facts = factsOf(known)
+  const salt = salter(readings.length, parts)
   for (const { constraint: id, prior } of readings) {
     const constraint = known.manifest.constraints[id] as Constraint
-    const judged = judgeOne(id, constraint, known, prior, parts)
+    const judged = evaluate(id, constraint, facts, { now: known.at, prior }, parts.crypto)
     const claim = known.claims.find((claimed) => claimed.constraint === id)
-    const part = evidencePart(id, judged, known, parts)
+    const part = evidencePart(id, judged, known, salt(), parts)
     evidence.push(part)
     records.push(
       recordOf(
@@ -92,10 +98,6 @@ export function withoutPending<K extends Known>(known: K): K {
   }
 }
 
-function constraintsOf({ rule, manifest }: Admitted): (readonly [string, Constraint])[] {
-  return rule.constraints.map((id) => [id, manifest.constraints[id] as Constraint] as const)
-}
-
 /** What this call shows to predicates: the manifest's, a decider's and a standing grant's. */
 export function factsOf(known: Admitted): Facts {
   return {
@@ -111,33 +113,36 @@ export function factsOf(known: Admitted): Facts {
 function claimFor(
   id: string,
   constraint: Constraint,
+  facts: Facts,
   known: Admitted,
   parts: Parts,
 ): BudgetClaim | null {
   if (!needsClaim(constraint)) return null
   const advisory = known.mode === 'observe' || constraint.on_fail === 'warn'
-  const claimed = claimOf(
-    id,
-    constraint,
-    selectInputs(constraint, factsOf(known)),
-    parts.crypto,
-    advisory,
-  )
+  const claimed = claimOf(id, constraint, selectInputs(constraint, facts), parts.crypto, advisory)
   return claimed.ok ? claimed.claim : null
 }
 
-function judgeOne(
-  id: string,
-  constraint: Constraint,
-  known: Admitted,
-  prior: string | null,
-  { crypto }: Parts,
-): Judgement {
-  return evaluate(id, constraint, factsOf(known), { now: known.at, prior }, crypto)
+const SALT_BYTES = 16
+const SALT_DIGITS = 2 * SALT_BYTES
+
+/** A fresh salt for each part, out of one draw for all of them. */
+function salter(count: number, { ids }: Parts): () => string {
+  const digits = hex(ids.random(SALT_BYTES * count))
+  let at = 0
+  return () => {
+    at += SALT_DIGITS
+    return digits.slice(at - SALT_DIGITS, at)
+  }
 }
 
-function evidencePart(id: string, judged: Judgement, known: Admitted, parts: Parts): EvidencePart {
-  const salt = hex(parts.ids.random(16))
+function evidencePart(
+  id: string,
+  judged: Judgement,
+  known: Admitted,
+  salt: string,
+  parts: Parts,
+): EvidencePart {
   const value = evidenceOf(id, known.manifestDigest, judged, salt)
   return jsonPart('constraint', id, value, parts)
 }
@@ -150,13 +155,9 @@ function recordOf(
   blocking: boolean,
   digest: string | undefined,
 ): ConstraintRecord {
-  return {
-    id,
-    check_type: constraint.check_type,
-    method: constraint.method,
-    result: result === 'error' ? 'fail' : result,
-    severity: constraint.severity,
-    blocking,
-    ...(digest === undefined ? {} : { evidence_digest: digest }),
-  }
+  const said = result === 'error' ? 'fail' : result
+  const { check_type, method, severity } = constraint
+  return digest === undefined
+    ? { blocking, check_type, id, method, result: said, severity }
+    : { blocking, check_type, evidence_digest: digest, id, method, result: said, severity }
 }

@@ -45,5 +45,6 @@ export function match(opened: Opened, parts: Parts): Matched {
       { fault: read.detail },
     )
   }
-  return { ...known, args: read.args, body: read.body, ...digestRequest(opened, rule, parts) }
+  const { requestDigest, requestOctets } = digestRequest(opened, rule, parts)
+  return { ...known, args: read.args, body: read.body, requestDigest, requestOctets }
 }

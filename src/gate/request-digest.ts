@@ -1,7 +1,6 @@
 import type { FunctionCall, HttpCall } from '../core/call.js'
 import type { Octets } from '../core/capsule/model.js'
-import { hex } from '../core/hex.js'
-import { jsonDigest } from '../core/json/build.js'
+import { bytesDigest, jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import type { ToolRule } from '../core/manifest/model.js'
 import { utf8 } from '../core/text.js'
@@ -22,15 +21,15 @@ export function digestRequest(
   const body = { alg: octets.alg, digest: octets.digest, length: octets.length }
   const described: { [name: string]: Plain } = isHttp(call)
     ? {
-        method: call.method,
-        upstream: call.upstream,
-        target: call.target,
-        content_type: octets.content_type ?? null,
-        tool: rule.tool,
         body,
+        content_type: octets.content_type ?? null,
         headers: boundHeaders(call, rule),
+        method: call.method,
+        target: call.target,
+        tool: rule.tool,
+        upstream: call.upstream,
       }
-    : { server: 'function', tool: rule.tool, arguments: body }
+    : { arguments: body, server: 'function', tool: rule.tool }
   if (salt !== '') described.salt = salt
   return { requestDigest: jsonDigest(described, parts.crypto), requestOctets: octets }
 }
@@ -47,7 +46,11 @@ function boundHeaders(call: HttpCall, rule: ToolRule): { [name: string]: Plain }
 function httpOctets(call: HttpCall, salt: string, parts: Pick<Parts, 'crypto'>): Octets {
   const bytes = call.body.kind === 'read' ? call.body.bytes : new Uint8Array()
   const type = call.headers.find(([name]) => name === 'content-type')?.[1]
-  return { ...octetsOf(bytes, salt, parts), ...(type === undefined ? {} : { content_type: type }) }
+  const digest = digestOf(bytes, salt, parts)
+  const { length } = bytes
+  return type === undefined
+    ? { alg: 'sha-256', digest, length }
+    : { alg: 'sha-256', content_type: type, digest, length }
 }
 
 const functionOctets = (
@@ -55,13 +58,14 @@ const functionOctets = (
   salt: string,
   parts: Pick<Parts, 'crypto'>,
 ): Octets => ({
-  ...octetsOf(call.argumentsJson, salt, parts),
+  alg: 'sha-256',
   content_type: 'application/json',
+  digest: digestOf(call.argumentsJson, salt, parts),
+  length: call.argumentsJson.length,
 })
 
-function octetsOf(bytes: Uint8Array, salt: string, { crypto }: Pick<Parts, 'crypto'>): Octets {
-  const preimage = salt === '' ? bytes : concat(utf8(`${salt}\n`), bytes)
-  return { alg: 'sha-256', digest: hex(crypto.sha256(preimage)), length: bytes.length }
+function digestOf(bytes: Uint8Array, salt: string, { crypto }: Pick<Parts, 'crypto'>): string {
+  return bytesDigest(salt === '' ? bytes : concat(utf8(`${salt}\n`), bytes), crypto)
 }
 
 function concat(a: Uint8Array, b: Uint8Array): Uint8Array {

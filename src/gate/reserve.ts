@@ -1,5 +1,4 @@
-import type { ConstraintRecord } from '../core/capsule/model.js'
-import type { BudgetReading, Conflict, EvidencePart, Reservation } from '../ports.js'
+import type { BudgetReading, Conflict, Reservation } from '../ports.js'
 import { recordReadings, withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
 import type { Approved, Parts, Reserved } from './stage.js'
@@ -8,7 +7,7 @@ import type { Approved, Parts, Reserved } from './stage.js'
 export async function reserve(approved: Approved, parts: Parts): Promise<Reserved> {
   const outcome = await claim(approved, parts)
   if (outcome.kind === 'reserved') {
-    return { ...approved, ...withReadings(approved, outcome.readings, parts), reserved: true }
+    return { ...withReadings(approved, outcome.readings, parts), reserved: true }
   }
   // Whoever needs no grant of that item may run beside whoever is just closing it.
   const unbound = { ...approved, supersedes: null }
@@ -38,7 +37,7 @@ const claim = (approved: Approved, { state }: Parts): Promise<Reservation | Conf
 function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
   switch (conflict.kind) {
     case 'budget': {
-      const known = { ...approved, ...withReadings(approved, conflict.readings, parts) }
+      const known = withReadings(approved, conflict.readings, parts)
       const broken = conflict.readings.find((reading) => !reading.within)
       const claim = approved.claims.find(({ constraint }) => constraint === broken?.constraint)
       const code = claim?.kind === 'dedupe' ? 'duplicate_call' : 'budget_exceeded'
@@ -82,9 +81,11 @@ function withReadings(
   approved: Approved,
   readings: readonly BudgetReading[],
   parts: Parts,
-): { records: readonly ConstraintRecord[]; evidence: readonly EvidencePart[] } {
+): Approved {
+  if (readings.length === 0) return approved
   const windowed = recordReadings(approved, readings, parts)
   return {
+    ...approved,
     records: [...approved.records, ...windowed.records],
     evidence: [...approved.evidence, ...windowed.evidence],
   }

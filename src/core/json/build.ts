@@ -17,6 +17,12 @@ export function jsonDigest(value: Plain, crypto: Pick<Crypto, 'sha256' | 'sha256
 export const textDigest = (text: string, crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>): string =>
   crypto.sha256Hex?.(text) ?? hex(crypto.sha256(utf8(text)))
 
+/** Of octets as they are. */
+export const bytesDigest = (
+  bytes: Uint8Array,
+  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
+): string => crypto.sha256Hex?.(bytes) ?? hex(crypto.sha256(bytes))
+
 /** JSON-DIGEST of a parsed value; null when a float or unsafe integer forbids it. */
 export function jsonDigestOf(value: JsonValue, crypto: Pick<Crypto, 'sha256'>): string | null {
   const bytes = canonicalNormalizedBytes(value)

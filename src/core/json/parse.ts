@@ -23,7 +23,13 @@ export type Parsed = { readonly ok: true; readonly value: JsonValue } | ParseFai
 /** The text of a root object that is its own JCS(normalize(value)), and where each member begins. */
 export type CanonicalText = { readonly text: string; readonly members: readonly number[] }
 export type Sourced =
-  | { readonly ok: true; readonly value: JsonValue; readonly source: CanonicalText | null }
+  | {
+      readonly ok: true
+      readonly value: JsonValue
+      readonly source: CanonicalText | null
+      /** As it was read. */
+      readonly text: string
+    }
   | ParseFailure
 
 const LIMITS: ParseLimits = { maxDepth: 128, maxBytes: 16 * 1024 * 1024 }
@@ -69,7 +75,7 @@ export function parseSourced(
     const value = reader.value(0)
     reader.space()
     if (reader.at < bytes.length) reader.refuse('trailing_text')
-    return { ok: true, value, source: reader.source(value) }
+    return { ok: true, value, source: reader.source(value), text }
   } catch (error) {
     if (error instanceof Refusal) return { ok: false, code: error.code, at: error.at }
     throw error

@@ -4,7 +4,6 @@ import { claimOf } from './claims.js'
 import { type Facts, type Inputs, selectInputs, usesClock } from './inputs.js'
 import type { Constraint } from './model.js'
 import { type Judgement, judge, needsClaim, type Result } from './predicates.js'
-import { record } from './tree.js'
 
 export type Moment = {
   /** The capsule's timestamp, RFC 3339 UTC. */
@@ -21,7 +20,7 @@ export function evaluate(
   moment: Moment,
   crypto: Pick<Crypto, 'sha256'>,
 ): Judgement {
-  const inputs: Record<string, Plain> = record(Object.entries(selectInputs(constraint, facts)))
+  const inputs = selectInputs(constraint, facts)
   if (usesClock(constraint.predicate)) inputs.$now = moment.now
   if (needsClaim(constraint) && moment.prior !== null) {
     const window = windowInput(id, constraint, inputs, moment.prior, crypto)

@@ -24,11 +24,11 @@ export const evidenceOf = (
   salt: string,
 ): ConstraintEvidence => ({
   constraint,
-  manifest_digest: manifest,
   inputs,
-  thresholds,
+  manifest_digest: manifest,
   outcome: result,
   salt,
+  thresholds,
 })
 
 export const evidenceDigest = (

@@ -16,10 +16,12 @@ export type Facts = {
 /** What a predicate sees and what its evidence keeps. An absent input is an absent member. */
 export type Inputs = { readonly [name: string]: Plain }
 
-export function selectInputs(constraint: Constraint, facts: Facts): Inputs {
+/** A record of the caller's own: nobody else holds it. */
+export function selectInputs(constraint: Constraint, facts: Facts): Record<string, Plain> {
+  const { select } = constraint
   const inputs = record<Plain>()
-  for (const [name, source] of Object.entries(constraint.select)) {
-    const value = read(source, facts)
+  for (const name in select) {
+    const value = read(select[name] as string, facts)
     if (value !== null) inputs[name] = value
   }
   return inputs

@@ -1,8 +1,8 @@
 import type { Call } from '../call.js'
-import type { Manifest, ToolRule } from './model.js'
+import type { Arg, Manifest, ToolRule } from './model.js'
 import { fold, pointerTokens } from './pointer.js'
 import { readTarget, type Segment, type Target } from './target.js'
-import { parseTemplate, type Template, templatesOverlap } from './template.js'
+import { type Part, parseTemplate, type Template, templatesOverlap } from './template.js'
 
 /** A loaded manifest: the expanded form and its JSON-DIGEST, which every capsule names. */
 export type LoadedManifest = { readonly manifest: Manifest; readonly digest: string }
@@ -13,9 +13,16 @@ export type Route = {
   readonly manifest: Manifest
   readonly manifestDigest: string
   readonly template: Template | null
+  readonly args: readonly RouteArg[]
   readonly readsBody: boolean
   /** Names that a rule reads elsewhere than in the query: there they would be a second value. */
   readonly notInQuery: ReadonlySet<string>
+}
+export type RouteArg = {
+  readonly name: string
+  readonly arg: Arg
+  /** Of a pointer into the body; nothing where it is read elsewhere. */
+  readonly tokens: readonly string[]
 }
 export type Router = {
   readonly byShape: ReadonlyMap<string, readonly Route[]>
@@ -73,6 +80,11 @@ function compileRoute(rule: ToolRule, manifest: Manifest, manifestDigest: string
     manifest,
     manifestDigest,
     template: rule.match === null ? null : parseTemplate(rule.match.path),
+    args: sources.map(([name, arg]) => ({
+      name,
+      arg,
+      tokens: arg.from.in === 'body' ? pointerTokens(arg.from.pointer) : [],
+    })),
     readsBody: sources.some(([, arg]) => arg.from.in === 'body') || selects.includes('$body'),
     notInQuery: new Set([
       '_method',
@@ -175,7 +187,8 @@ function fitTemplate(
   if (template.length !== segments.length) return null
   const params = new Map<string, string>()
   let respelt = false
-  for (const [index, part] of template.entries()) {
+  for (let index = 0; index < template.length; index++) {
+    const part = template[index] as Part
     const segment = segments[index] as Segment
     if (part.kind === 'param') params.set(part.name, segment.text)
     else if (segment.raw !== part.raw) {

@@ -44,12 +44,18 @@ export function judge(
   crypto: Sha256,
 ): Judgement {
   const scene: Scene = { id, constraint, inputs, crypto, thresholds: record<Plain>(), why: null }
-  const { $now: _now, $window: _window, ...given } = inputs
   const result =
-    conforms(constraint.evidence_schema, given) === true
+    conforms(constraint.evidence_schema, givenOf(inputs)) === true
       ? run(constraint.predicate, scene)
       : error(scene, 'the inputs do not conform to the evidence schema')
   return { result, inputs, thresholds: scene.thresholds, why: scene.why }
+}
+
+/** The schema is about what the call gave; the gate's own inputs are none of it. */
+function givenOf(inputs: Inputs): Inputs {
+  if (inputs.$now === undefined && inputs.$window === undefined) return inputs
+  const { $now: _now, $window: _window, ...given } = inputs
+  return given
 }
 
 function error(scene: Scene, why: string): 'error' {
@@ -126,8 +132,10 @@ function compare(predicate: OnInput, value: Plain, scene: Scene): boolean | null
     case 'not_in_set': {
       const set = threshold(predicate.set, scene)
       if (!Array.isArray(set)) return null
-      const known = new Set(set.map(literal))
       const member = predicate.kind === 'in_set'
+      // One look through the set costs less than making a Set of it; for a list it pays.
+      if (isScalar(value)) return set.some((element) => literal(element) === value) === member
+      const known = new Set(set.map(literal))
       return each(value, (element) => known.has(element) === member)
     }
     case 'url_host_in': {
@@ -144,7 +152,7 @@ function compare(predicate: OnInput, value: Plain, scene: Scene): boolean | null
       return eachText(value, (text) => matchesWhole(pattern, text))
     }
     case 'length': {
-      const size = typeof value === 'string' ? [...value].length : itemsOf(value)?.length
+      const size = typeof value === 'string' ? characters(value) : itemsOf(value)?.length
       return size === undefined ? null : between(String(size), predicate, scene)
     }
     case 'integer_range':
@@ -170,6 +178,17 @@ function compare(predicate: OnInput, value: Plain, scene: Scene): boolean | null
   }
 }
 
+/** Code points, as iterating the text would count them, half a pair as one. */
+function characters(text: string): number {
+  let count = text.length
+  for (let i = 1; i < text.length; i++) {
+    if (isLow(text.charCodeAt(i)) && isHigh(text.charCodeAt(i - 1))) count--
+  }
+  return count
+}
+const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
+const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
+
 function threshold(reference: Threshold, scene: Scene): Plain | undefined {
   const value = resolveThreshold(scene.constraint, reference, scene.inputs)
   if (value !== undefined) scene.thresholds[reference.threshold] = value
@@ -191,7 +210,8 @@ function itemsOf(value: Plain): readonly Plain[] | null {
 
 /** Of a list, every element; of an empty one, nothing is asked. */
 function each(value: Plain, holds: (element: Plain) => boolean | null): boolean | null {
-  const elements = isScalar(value) ? [value] : itemsOf(value)
+  if (isScalar(value)) return holds(value)
+  const elements = itemsOf(value)
   if (elements === null || !elements.every(isScalar)) return null
   const results = elements.map(holds)
   return results.includes(null) ? null : !results.includes(false)

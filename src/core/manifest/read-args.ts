@@ -1,11 +1,10 @@
 import type { Call, Header, HttpCall } from '../call.js'
 import { shortestDecimal } from '../json/decimal.js'
-import { type ParseFailure, parse } from '../json/parse.js'
+import { type ParseFailure, parseSourced } from '../json/parse.js'
 import { isArray, JsonNumber, type JsonValue } from '../json/value.js'
-import { fromUtf8 } from '../text.js'
-import type { Match } from './match.js'
-import type { Arg, ArgType } from './model.js'
-import { pointerTokens, resolvePointer, sameFolded } from './pointer.js'
+import type { Match, RouteArg } from './match.js'
+import type { ArgType } from './model.js'
+import { resolvePointer, sameFolded } from './pointer.js'
 
 /** An argument as it was sent, exactly: no value passes through a JavaScript number. */
 export type ArgValue =
@@ -51,8 +50,9 @@ export function readArgs(matched: Matched, call: Call): ArgsRead {
   const clash = queryClash(matched)
   if (clash !== null) return refuse('arg_ambiguous', clash)
   const args = new Map<string, ArgValue>()
-  for (const [name, arg] of Object.entries(matched.route.rule.args)) {
-    const raw = find(arg, matched, call, body.value)
+  for (const prepared of matched.route.args) {
+    const { name, arg } = prepared
+    const raw = find(prepared, matched, call, body.value)
     if (raw.kind === 'ambiguous') return refuse('arg_ambiguous', raw.detail, name)
     if (raw.kind === 'absent') {
       if (arg.optional) continue
@@ -100,21 +100,27 @@ const WHY: Readonly<Record<ParseFailure['code'], string>> = {
 }
 
 function parseBody(bytes: Uint8Array): BodyRead {
-  const parsed = parse(bytes)
+  const parsed = parseSourced(bytes)
   if (!parsed.ok) return refuse('body_unreadable', `${WHY[parsed.code]} (offset ${parsed.at})`)
-  return { ok: true, value: parsed.value, text: fromUtf8(bytes) }
+  return { ok: true, value: parsed.value, text: parsed.text }
 }
 
 const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.-]+\+json)$/
 
 /** UTF-8 JSON, no content-coding: anything else would be judged as one thing and read as another. */
 export function mediaFault(headers: readonly Header[]): string | null {
-  if (headers.some(([name]) => name === 'content-encoding')) return 'the body has a content-coding'
-  const types = headers.filter(([name]) => name === 'content-type')
-  const [only] = types
+  let only: string | undefined
+  let types = 0
+  for (const [name, value] of headers) {
+    if (name === 'content-encoding') return 'the body has a content-coding'
+    if (name !== 'content-type') continue
+    only = value
+    types++
+  }
   if (only === undefined) return 'the request has no content-type'
-  if (types.length > 1) return 'the request has two content-types'
-  const [type, ...parameters] = only[1].split(';').map((part) => part.trim().toLowerCase())
+  if (types > 1) return 'the request has two content-types'
+  if (only === 'application/json') return null
+  const [type, ...parameters] = only.split(';').map((part) => part.trim().toLowerCase())
   if (type === undefined || !JSON_TYPE.test(type)) return 'the content-type is not JSON'
   const charsets = parameters.filter((parameter) => /^charset\s*=/.test(parameter))
   if (charsets.length > 1) return 'the content-type names two charsets'
@@ -135,12 +141,17 @@ function queryClash({ route, target }: Matched): string | null {
   return null
 }
 
-function find(arg: Arg, matched: Matched, call: Call, body: JsonValue | undefined): Raw {
+function find(
+  { arg, tokens }: RouteArg,
+  matched: Matched,
+  call: Call,
+  body: JsonValue | undefined,
+): Raw {
   const { from } = arg
   switch (from.in) {
     case 'body': {
       if (body === undefined) return { kind: 'absent' }
-      const found = resolvePointer(body, pointerTokens(from.pointer))
+      const found = resolvePointer(body, tokens)
       if (found.kind === 'ambiguous') {
         return { kind: 'ambiguous', detail: `${JSON.stringify(found.name)} differs in case only` }
       }

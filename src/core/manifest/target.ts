@@ -40,18 +40,21 @@ export function readTarget(target: string): TargetRead {
   if (!QUERY.test(query)) {
     return refused('the query holds a character or escape that may not be there')
   }
-  if (FORBIDDEN_ESCAPE.test(path)) {
+  const escaped = path.includes('%')
+  if (escaped && FORBIDDEN_ESCAPE.test(path)) {
     return refused('the path holds an encoded slash, backslash, dot or control')
   }
-  if (UNRESERVED_ESCAPE.test(path)) return refused('the path escapes a character that needs none')
+  if (escaped && UNRESERVED_ESCAPE.test(path)) {
+    return refused('the path escapes a character that needs none')
+  }
 
   const segments: Segment[] = []
   for (const raw of path === '/' ? [] : path.slice(1).split('/')) {
     const text = percentDecode(raw)
     if (text === null) return refused('the path is not UTF-8 once decoded')
-    if (ESCAPE_LEFT.test(text)) return refused('the path is percent-encoded twice')
+    if (escaped && ESCAPE_LEFT.test(text)) return refused('the path is percent-encoded twice')
     // Java containers cut `;…` off a segment before they look at dots.
-    const [head] = text.split(';', 1)
+    const [head] = text.includes(';') ? text.split(';', 1) : [text]
     if (head === '' || head === '.' || head === '..') {
       return refused('the path holds an empty or dot segment')
     }
@@ -64,6 +67,7 @@ export function readTarget(target: string): TargetRead {
 
 function readQuery(query: string): [string, string][] | null {
   const pairs: [string, string][] = []
+  if (query === '') return pairs
   for (const part of query.split('&')) {
     if (part === '') continue
     const equals = part.indexOf('=')
