@@ -1,12 +1,12 @@
 import type { ConstraintRecord } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
+import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import type { Args } from '../core/manifest/read-args.js'
 import { utf8 } from '../core/text.js'
-import type { Approval, CedarValue, PolicyDecision, PolicyRequest } from '../ports.js'
+import type { Approval, CedarValue, EvidencePart, PolicyDecision, PolicyRequest } from '../ports.js'
 import { closing, findItem } from './approve-find.js'
 import { withoutPending } from './constrain.js'
-import { jsonPart } from './dispatch.js'
 import { Exit } from './exit.js'
 import { replayOf } from './replay.js'
 import type { Authorized, Constrained, Item, Parts } from './stage.js'
@@ -97,12 +97,15 @@ function decide(constrained: Constrained, granted: boolean): PolicyDecision {
 
 /** Cedar's decision is itself a Constraint Record, bound to the full request it saw (DESIGN §5). */
 function withDecision(known: Constrained, decision: PolicyDecision, parts: Parts): Constrained {
-  const part = jsonPart('cedar', CEDAR_RECORD, decisionEvidence(known, decision, parts), parts)
+  const value = decisionEvidence(known, decision, parts)
+  const digest = jsonDigest(value, parts.crypto)
+  // As a value, not as its normalized text: Cedar reads the request again only with its empty lists.
+  const part: EvidencePart = { digest, kind: 'cedar', name: CEDAR_RECORD, value }
   const passed = decision.kind === 'permit'
   const record: ConstraintRecord = {
     blocking: !passed && (known.mode === 'enforce' || decision.kind === 'error'),
     check_type: 'dev.capsulegate.policy',
-    evidence_digest: part.digest,
+    evidence_digest: digest,
     id: CEDAR_RECORD,
     method: 'cedar',
     result: passed ? 'pass' : 'fail',
