@@ -1,3 +1,4 @@
+import { advance } from './advance.js'
 import { Exit } from './exit.js'
 import { haltFor } from './halt.js'
 import type { Admitted, Matched, Parts } from './stage.js'
@@ -14,5 +15,5 @@ export function admit(matched: Matched, parts: Parts): Admitted {
     operator: matched.world.operator,
   })
   if (halt !== null) throw new Exit(matched, 'halted', { observed: { ...halt } })
-  return { ...matched, agent: identified }
+  return advance(matched, { agent: identified })
 }

@@ -1,4 +1,5 @@
 import type { ConstraintRecord } from '../core/capsule/model.js'
+import { advance } from './advance.js'
 import { openItem, routedBy } from './approve-open.js'
 import { approvalOf, asks } from './authorize.js'
 import { withoutPending } from './constrain.js'
@@ -25,21 +26,20 @@ export async function approve(authorized: Authorized, parts: Parts): Promise<App
     return openItem(authorized, parts)
   }
   const { decisionId, supersedes } = closes(authorized)
-  return { ...authorized, grant: null, by: POLICY, decisionId, supersedes }
+  return advance(authorized, { grant: null, by: POLICY, decisionId, supersedes })
 }
 
 /** Who decided becomes a Constraint Record of its own, bound to the votes behind it (seed §8.1). */
 function running(authorized: Authorized, { by, part }: Run, grant: string): Approved {
   const { decisionId, supersedes } = closes(authorized)
-  return {
-    ...authorized,
+  return advance(authorized, {
     records: [...authorized.records, approvalRecord('pass', part.digest)],
     evidence: [...authorized.evidence, part],
     grant,
     by,
     decisionId,
     supersedes,
-  }
+  })
 }
 
 export const approvalRecord = (

@@ -5,6 +5,7 @@ import type { Plain } from '../core/json/value.js'
 import type { Args } from '../core/manifest/read-args.js'
 import { utf8 } from '../core/text.js'
 import type { Approval, CedarValue, EvidencePart, PolicyDecision, PolicyRequest } from '../ports.js'
+import { advance } from './advance.js'
 import { closing, findItem } from './approve-find.js'
 import { withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
@@ -62,7 +63,7 @@ export async function authorize(constrained: Constrained, parts: Parts): Promise
       policy_ids: decision.policies,
     })
   }
-  return { ...known, decision, keyHash, item }
+  return advance(known, { decision, keyHash, item })
 }
 
 /** Whether a human would have to be asked; in observe mode nobody is. */
@@ -111,11 +112,10 @@ function withDecision(known: Constrained, decision: PolicyDecision, parts: Parts
     result: passed ? 'pass' : 'fail',
     severity: 'critical',
   }
-  return {
-    ...known,
+  return advance(known, {
     records: [...known.records, record],
     evidence: [...known.evidence, part],
-  }
+  })
 }
 
 function decisionEvidence(known: Constrained, decision: PolicyDecision, { ids }: Parts): Plain {

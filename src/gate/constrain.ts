@@ -7,6 +7,7 @@ import { type Facts, selectInputs } from '../core/manifest/inputs.js'
 import type { Constraint } from '../core/manifest/model.js'
 import { type Judgement, needsClaim, type Result } from '../core/manifest/predicates.js'
 import type { BudgetClaim, BudgetReading, EvidencePart } from '../ports.js'
+import { advance } from './advance.js'
 import { jsonPart } from './dispatch.js'
 import { Exit } from './exit.js'
 import type { Admitted, Constrained, Known, Parts } from './stage.js'
@@ -41,7 +42,7 @@ export function constrain(admitted: Admitted, parts: Parts): Constrained {
     evidence.push(part)
     records.push(recordOf(id, constraint, judged.result, blocking, part.digest))
   }
-  const constrained = { ...admitted, records, evidence, claims, asking }
+  const constrained = advance(admitted, { records, evidence, claims, asking })
   if (stopping !== null) {
     const { id, judged } = stopping
     throw new Exit(

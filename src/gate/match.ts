@@ -1,6 +1,7 @@
 import { match as matchRule } from '../core/manifest/match.js'
 import { readArgs } from '../core/manifest/read-args.js'
 import type { RefusalCode } from '../core/verdict/table.js'
+import { advance } from './advance.js'
 import { Exit } from './exit.js'
 import { digestRequest } from './request-digest.js'
 import { isHttp, type Matched, type Opened, type Parts } from './stage.js'
@@ -35,7 +36,7 @@ export function match(opened: Opened, parts: Parts): Matched {
   }
   const { rule, manifest, manifestDigest } = found.route
   const mode = world.mode === 'observe' || manifest.mode === 'observe' ? 'observe' : 'enforce'
-  const known = { ...opened, rule, manifest, manifestDigest, mode } as const
+  const known = advance(opened, { rule, manifest, manifestDigest, mode })
   const read = readArgs(found, call)
   if (!read.ok) {
     throw new Exit(
@@ -46,5 +47,6 @@ export function match(opened: Opened, parts: Parts): Matched {
     )
   }
   const { requestDigest, requestOctets } = digestRequest(opened, rule, parts)
-  return { ...known, args: read.args, body: read.body, requestDigest, requestOctets }
+  const { args, body } = read
+  return advance(known, { args, body, requestDigest, requestOctets })
 }

@@ -1,4 +1,5 @@
 import type { BudgetReading, Conflict, Reservation } from '../ports.js'
+import { advance } from './advance.js'
 import { recordReadings, withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
 import type { Approved, Parts, Reserved } from './stage.js'
@@ -7,7 +8,7 @@ import type { Approved, Parts, Reserved } from './stage.js'
 export async function reserve(approved: Approved, parts: Parts): Promise<Reserved> {
   const outcome = await claim(approved, parts)
   if (outcome.kind === 'reserved') {
-    return { ...withReadings(approved, outcome.readings, parts), reserved: true }
+    return advance(withReadings(approved, outcome.readings, parts), { reserved: true })
   }
   // Whoever needs no grant of that item may run beside whoever is just closing it.
   const unbound = { ...approved, supersedes: null }
@@ -84,9 +85,8 @@ function withReadings(
 ): Approved {
   if (readings.length === 0) return approved
   const windowed = recordReadings(approved, readings, parts)
-  return {
-    ...approved,
+  return advance(approved, {
     records: [...approved.records, ...windowed.records],
     evidence: [...approved.evidence, ...windowed.evidence],
-  }
+  })
 }

@@ -178,8 +178,10 @@ function compare(predicate: OnInput, value: Plain, scene: Scene): boolean | null
   }
 }
 
+const SURROGATE = /[\ud800-\udfff]/
 /** Code points, as iterating the text would count them, half a pair as one. */
 function characters(text: string): number {
+  if (!SURROGATE.test(text)) return text.length
   let count = text.length
   for (let i = 1; i < text.length; i++) {
     if (isLow(text.charCodeAt(i)) && isHigh(text.charCodeAt(i - 1))) count--
