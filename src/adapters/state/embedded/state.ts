@@ -69,8 +69,11 @@ type Dump = {
 }
 /** Claims of one action; `scope` is its idempotency key's. */
 type Claims = { readonly scope: string | null; readonly grant: string | null; budgets: Held[] }
-type InFlight = Claims & { readonly line: Orphan }
+/** `orphan` is asked for by a dump and after a restart: no call waits for the copy it makes. */
+type InFlight = Claims & { readonly requestDigest: string; readonly orphan: () => Orphan }
 
+/** Text members of an ACTION_DISPATCHED line that its claims are kept under. */
+const CLAIMED_BY = ['operator', 'agent', 'request_digest']
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
@@ -154,23 +157,24 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     if (actions.has(actionId)) throw lineError(line, `action ${actionId} was dispatched before`)
     const held = holds.get(actionId)
     if (held !== undefined) unhold(actionId, held)
-    const action = { ...members(line), at: line.at, seq: line.seq } as unknown as Orphan
-    const claims = adopt(action, line)
-    for (const budget of action.budgets ?? []) {
-      claims.budgets.push(windows.fold(budget, at, actionId))
+    for (const member of CLAIMED_BY) text(line, member)
+    const action = line as unknown as Dispatched
+    const claims = adopt(
+      action,
+      () => ({ ...members(line), at: line.at, seq: line.seq }) as unknown as Orphan,
+    )
+    if (action.budgets !== undefined) {
+      for (const budget of action.budgets) claims.budgets.push(windows.fold(budget, at, actionId))
     }
     if (claims.grant !== null) grants.spend(claims.grant)
   }
 
   /** Puts an action in flight, without its budgets and grant, which a dump carries by themselves. */
-  function adopt(action: Orphan, line: JournalLine | null): InFlight {
+  function adopt(action: Dispatched, orphan: () => Orphan): InFlight {
     const { action_id: actionId, request_digest: requestDigest, key } = action
-    if (line !== null) {
-      for (const member of ['operator', 'agent', 'request_digest']) text(line, member)
-    }
     const scope = key === undefined ? null : keyScope(action.operator, action.agent, key)
     if (scope !== null) keys.dispatch(scope, { state: 'in_flight', actionId, requestDigest })
-    const inFlight = { line: action, scope, grant: action.grant ?? null, budgets: [] }
+    const inFlight = { requestDigest, orphan, scope, grant: action.grant ?? null, budgets: [] }
     actions.set(actionId, inFlight)
     return inFlight
   }
@@ -193,7 +197,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     }
     for (const { entry } of budgets) entry.action = null
     if (scope === null) return
-    const requestDigest = action.line.request_digest
+    const { requestDigest } = action
     const state: KeyState =
       kind === 'completed'
         ? { state: 'completed', actionId, capsuleId: capsule.capsule_id, requestDigest }
@@ -201,7 +205,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     keys.conclude(scope, state, at)
   }
 
-  const orphans = (): Orphan[] => [...actions.values()].map(({ line }) => line)
+  const orphans = (): Orphan[] => [...actions.values()].map(({ orphan }) => orphan())
 
   return {
     reserve: async (request) => reserve(request),
@@ -294,7 +298,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
       holds.clear()
       actions.clear()
       keys.load(dump.keys)
-      for (const action of dump.actions) adopt(action, null)
+      for (const action of dump.actions) adopt(action, () => action)
       windows.load(dump.windows, (action, held) => actions.get(action)?.budgets.push(held))
       grants.load(dump.grants)
       items.load(dump.items)
