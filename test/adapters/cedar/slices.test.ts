@@ -166,4 +166,42 @@ describe('slicing', () => {
     expect([...seen.keys()].sort()).toEqual(['ask', 'deny', 'error', 'permit'])
     expect([...seen.values()].reduce((a, b) => a + b)).toBeGreaterThanOrEqual(500)
   })
+
+  it('remembers nothing across arguments that a policy about the agent looks at', async () => {
+    // Little else varies, so that nearly every question has been asked before with another argument.
+    const about = fc.record({
+      agent: fc.constantFrom('principal', 'principal == Agent::"a"', 'principal == Agent::"b"'),
+      effect: fc.constantFrom('permit', 'forbid'),
+      condition: fc.constantFrom(...CONDITIONS.filter((text) => text.includes('context.args'))),
+    })
+    const text = fc
+      .array(about, { minLength: 1, maxLength: 4 })
+      .map((list) => [
+        '@id("all") permit (principal, action, resource);',
+        ...list.map(
+          ({ agent, effect, condition }, index) =>
+            `@id("p${index}") ${effect} (${agent}, action == Action::"pay", resource) ${condition};`,
+        ),
+      ])
+    const asked = request.map((one) => ({
+      ...one,
+      ...{ action: 'pay', roles: [], developer: 'acme', resource: 'x', irreversibility: 'two_way' },
+      approval: { granted: false },
+    }))
+    await fc.assert(
+      fc.asyncProperty(
+        text,
+        fc.array(asked, { minLength: 40, maxLength: 40 }),
+        async (policies, requests) => {
+          const set = await loadedSet(policies.join('\n'), RULES)
+          const engine = createCedarEngine({ set, rules: RULES })
+          for (const one of requests) {
+            expect(given(engine.decide(one))).toEqual(expected(set, one))
+          }
+        },
+      ),
+      // Each try loads a set: to shrink a failure would take minutes and tell no more.
+      { numRuns: 20, endOnFailure: true },
+    )
+  })
 })
