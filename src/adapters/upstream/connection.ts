@@ -76,12 +76,28 @@ export class Connection {
   /**
    * One whole poll of the event loop with nobody listening: what the peer sent unasked (a stale
    * answer, a FIN, a banner) is read now and kills the connection, instead of becoming the next call's
-   * answer. Two immediates, because the first may come before any poll.
+   * answer.
    */
   async quiet(): Promise<boolean> {
-    await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+    await wholePoll()
     return this.usable
   }
+}
+
+let polled: Promise<void> | null = null
+
+/**
+ * Two immediates, because the first may come before any poll. Whoever asks before the first has come
+ * shares both: the poll between them begins later than the question.
+ */
+function wholePoll(): Promise<void> {
+  polled ??= new Promise((resolve) =>
+    setImmediate(() => {
+      polled = null
+      setImmediate(resolve)
+    }),
+  )
+  return polled
 }
 
 export type Origin = {

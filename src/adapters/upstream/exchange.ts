@@ -1,9 +1,12 @@
+import type { Header } from '../../core/call.js'
 import type { Framing, Observation } from '../../core/capsule/observation.js'
-import type { Connection } from './connection.js'
+import { type Cuttable, watchAbort } from './abort-watch.js'
+import type { Connection, Listener } from './connection.js'
+import type { Fault } from './fault.js'
 import { ResponseBody } from './response-body.js'
 import type { BodyFraming, ResponseHead } from './response-head.js'
-import { ResponseReader } from './response-reader.js'
-import { guarded, type ResponseSink } from './sink.js'
+import { type ReaderEvents, ResponseReader } from './response-reader.js'
+import { GuardedSink, type ResponseSink } from './sink.js'
 import { mayBeJson, type WitnessRule, witness } from './witness.js'
 
 /**
@@ -38,133 +41,237 @@ const FRAMING: Readonly<Record<BodyFraming['kind'], Framing>> = {
 /** Below this, head and body leave in one buffer and mostly in one packet. */
 const ONE_WRITE = 64 * 1024
 
-export function exchange(connection: Connection, order: Order): Promise<Exchanged> {
-  const { socket } = connection
-  const { rule, signal } = order
-  const eventStream = order.sink.closedEventStream
-  return new Promise((resolve) => {
-    let concluded = false
-    let handedOver = false
-    let head: ResponseHead | null = null
-    let body: ResponseBody | null = null
-    let timer: NodeJS.Timeout | null = null
-    const started = performance.now()
+export const exchange = (connection: Connection, order: Order): Promise<Exchanged> =>
+  new Promise((resolve) => new Exchange(connection, order, resolve).begin())
 
-    const conclude = (exchanged: Exchanged): void => {
-      concluded = true
-      if (timer !== null) clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
-      eventStream?.removeEventListener('abort', onStreamClosed)
-      if (exchanged.restMs === 0) connection.discard()
-      else connection.detach()
-      resolve(exchanged)
+/** What the connection, the reader, the sink and the deadlines say, on one object: one per call. */
+class Exchange implements Listener, ReaderEvents, Cuttable {
+  readonly #connection: Connection
+  readonly #order: Order
+  readonly #resolve: (exchanged: Exchanged) => void
+  readonly #sink: GuardedSink
+  readonly #reader: ResponseReader
+  readonly #started = performance.now()
+  #concluded = false
+  #handedOver = false
+  #silent = true
+  #head: ResponseHead | null = null
+  #body: ResponseBody | null = null
+  #timer: NodeJS.Timeout | null = null
+  #abortable: Set<Cuttable> | null = null
+  #unwatchReader: (() => void) | null = null
+
+  constructor(connection: Connection, order: Order, resolve: (exchanged: Exchanged) => void) {
+    this.#connection = connection
+    this.#order = order
+    this.#resolve = resolve
+    this.#sink = new GuardedSink(order.sink, this)
+    this.#reader = new ResponseReader(order.method, this)
+  }
+
+  begin(): void {
+    const { signal } = this.#order
+    this.#connection.attach(this)
+    const obstacle = this.#obstacle()
+    if (obstacle !== null) {
+      const observation = { kind: 'not_sent', cause: obstacle, deadline: false } as const
+      this.#conclude({ restMs: 0, observation })
+      return
     }
-    const cut = (cause: string, deadline = false): void => {
-      if (concluded) return
-      const partial = body?.seal()
-      conclude({
-        restMs: 0,
-        observation: {
-          kind: 'sent',
-          cause,
-          deadline,
-          ...(head === null ? {} : { status: head.status }),
-          ...(partial === undefined
-            ? {}
-            : { partial: { digest: partial.digest, length: partial.length } }),
-        },
-      })
+    if (signal !== undefined) this.#abortable = watchAbort(signal, this)
+    this.#watchReader()
+    const { firstByteMs, totalMs } = this.#order
+    this.#wakeIn(firstByteMs < totalMs ? firstByteMs : this.#left())
+    this.#send()
+  }
+
+  /** Why not one byte may leave. */
+  #obstacle(): string | null {
+    const { signal, sink, stillAllowed } = this.#order
+    if (signal?.aborted === true) return 'aborted'
+    if (sink.closedEventStream?.aborted === true) return 'event_stream_closed'
+    if (!this.#connection.usable) return 'not_quiet'
+    return allowed(stillAllowed) ? null : 'withdrawn'
+  }
+
+  /** From here on the request counts as sent; handed over when the kernel has taken all of it. */
+  #send(): void {
+    const { socket } = this.#connection
+    const { head, body } = this.#order
+    const done = (error?: Error | null): void => {
+      if (error === undefined || error === null) this.#handedOver = true
     }
-    const notSent = (cause: string): void =>
-      conclude({ restMs: 0, observation: { kind: 'not_sent', cause, deadline: false } })
-
-    const onAbort = (): void => cut('aborted')
-    const onStreamClosed = (): void => cut('event_stream_closed')
-
-    const sink = guarded(order.sink, {
-      pause: () => socket.pause(),
-      resume: () => {
-        if (!concluded) socket.resume()
-      },
-    })
-    const reader = new ResponseReader(order.method, {
-      informational: sink.informational,
-      head(seen) {
-        head = seen
-        // DESIGN §2.3: an answer to a request that had not wholly left is an answer to something else.
-        if (!handedOver) {
-          cut('early_answer')
-          return false
-        }
-        body = new ResponseBody({
-          salt: rule.digest_salt,
-          hold: mayBeJson(seen) ? order.holdLimit : 0,
-        })
-        sink.head(seen.status, seen.headers, seen.framing.kind)
-        return !concluded
-      },
-      data(piece) {
-        if (concluded) return
-        body?.push(piece)
-        sink.data(piece)
-      },
-      trailers(headers) {
-        if (!concluded) sink.trailers(headers)
-      },
-      end() {
-        if (concluded || head === null || body === null) return
-        if (head.framing.kind === 'close') {
-          if (rule.close_delimited === 'refuse') return cut('close_delimited')
-          // Whether close_notify came, or only someone's FIN, cannot be learnt from Node's TLS.
-          if (connection.tls) return cut('close_delimited_over_tls')
-        }
-        const observation = witness(head, FRAMING[head.framing.kind], body.seal(), rule)
-        conclude({ observation, restMs: head.keepAliveMs })
-      },
-      fault: (fault) => cut(fault),
-    })
-
-    const onTotal = (): void => cut('total_deadline', true)
-    const onFirstByte = (): void => cut('first_byte_deadline', true)
-    const left = (): number => Math.max(1, Math.ceil(order.totalMs - (performance.now() - started)))
-    // TLS tells of a finished write one turn late, when the answer to it may already have come.
-    const afterThisTurn = (chunk: Buffer): void => {
-      socket.pause()
-      setImmediate(() => {
-        if (concluded) return
-        socket.resume()
-        reader.feed(chunk)
-      })
+    if (body.length === 0) {
+      socket.write(head, 'latin1', done)
+    } else if (head.length + body.length <= ONE_WRITE) {
+      const all = Buffer.allocUnsafe(head.length + body.length)
+      all.write(head, 0, 'latin1')
+      all.set(body, head.length)
+      socket.write(all, done)
+    } else {
+      socket.cork()
+      socket.write(head, 'latin1')
+      socket.write(body, done)
+      socket.uncork()
     }
-    let silent = true
-    connection.attach({
-      bytes(chunk) {
-        if (silent) {
-          silent = false
-          if (timer !== null) clearTimeout(timer)
-          timer = setTimeout(onTotal, left())
-        }
-        if (handedOver || !connection.tls) reader.feed(chunk)
-        else afterThisTurn(chunk)
-      },
-      closed: () => reader.closed(),
-      broken: () => reader.broken(),
-    })
+  }
 
-    if (signal?.aborted === true) return notSent('aborted')
-    if (eventStream?.aborted === true) return notSent('event_stream_closed')
-    if (!connection.usable) return notSent('not_quiet')
-    if (!allowed(order.stillAllowed)) return notSent('withdrawn')
-    signal?.addEventListener('abort', onAbort, { once: true })
-    eventStream?.addEventListener('abort', onStreamClosed, { once: true })
-    timer =
-      order.firstByteMs < order.totalMs
-        ? setTimeout(onFirstByte, Math.max(1, order.firstByteMs))
-        : setTimeout(onTotal, left())
-    send(connection, order, () => {
-      handedOver = true
+  // ── The connection ─────────────────────────────────────────────────────────
+  bytes(chunk: Buffer): void {
+    this.#silent = false
+    if (this.#handedOver || !this.#connection.tls) this.#reader.feed(chunk)
+    else this.#afterThisTurn(chunk)
+  }
+
+  closed(): void {
+    this.#reader.closed()
+  }
+
+  broken(): void {
+    this.#reader.broken()
+  }
+
+  /** TLS tells of a finished write one turn late, when the answer to it may already have come. */
+  #afterThisTurn(chunk: Buffer): void {
+    this.pause()
+    setImmediate(() => {
+      if (this.#concluded) return
+      this.resume()
+      this.#reader.feed(chunk)
     })
-  })
+  }
+
+  // ── The sink ───────────────────────────────────────────────────────────────
+  pause(): void {
+    this.#connection.socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#concluded) this.#connection.socket.resume()
+  }
+
+  // ── The reader ─────────────────────────────────────────────────────────────
+  informational(status: number, headers: readonly Header[]): void {
+    this.#sink.informational(status, headers)
+  }
+
+  head(seen: ResponseHead): boolean {
+    const { rule, holdLimit } = this.#order
+    this.#head = seen
+    // DESIGN §2.3: an answer to a request that had not wholly left is an answer to something else.
+    if (!this.#handedOver) {
+      this.#cut('early_answer')
+      return false
+    }
+    this.#body = new ResponseBody({
+      salt: rule.digest_salt,
+      hold: mayBeJson(seen) ? holdLimit : 0,
+      declared: seen.framing.kind === 'content_length' ? seen.framing.length : null,
+    })
+    this.#sink.head(seen.status, seen.headers, seen.framing.kind)
+    this.#watchReader()
+    return !this.#concluded
+  }
+
+  data(piece: Buffer): void {
+    if (this.#concluded) return
+    this.#body?.push(piece)
+    this.#sink.data(piece)
+  }
+
+  trailers(headers: readonly Header[]): void {
+    if (!this.#concluded) this.#sink.trailers(headers)
+  }
+
+  end(): void {
+    const head = this.#head
+    const body = this.#body
+    const { rule } = this.#order
+    if (this.#concluded || head === null || body === null) return
+    const doubt = head.framing.kind === 'close' ? this.#doubtfulClose() : null
+    if (doubt !== null) {
+      this.#cut(doubt)
+      return
+    }
+    const observation = witness(head, FRAMING[head.framing.kind], body.seal(), rule)
+    this.#conclude({ observation, restMs: head.keepAliveMs })
+  }
+
+  #doubtfulClose(): string | null {
+    if (this.#order.rule.close_delimited === 'refuse') return 'close_delimited'
+    // Whether close_notify came, or only someone's FIN, cannot be learnt from Node's TLS.
+    return this.#connection.tls ? 'close_delimited_over_tls' : null
+  }
+
+  fault(fault: Fault): void {
+    this.#cut(fault)
+  }
+
+  // ── Cuts ───────────────────────────────────────────────────────────────────
+  /** The shutdown has waited long enough. */
+  aborted(): void {
+    this.#cut('aborted')
+  }
+
+  /** A listener costs 5 µs, and only event streams need one: most sinks have no signal to watch. */
+  #watchReader(): void {
+    const signal = this.#order.sink.closedEventStream
+    if (signal === undefined || this.#unwatchReader !== null || this.#concluded) return
+    const left = (): void => this.#cut('event_stream_closed')
+    this.#unwatchReader = () => signal.removeEventListener('abort', left)
+    if (signal.aborted) left()
+    else signal.addEventListener('abort', left, { once: true })
+  }
+
+  /**
+   * One timer: the first byte only moves the deadline, and a timer that comes too early for it sleeps
+   * on. Most calls end before either.
+   */
+  #wakeIn(ms: number): void {
+    this.#timer = setTimeout(() => this.#woken(), Math.max(1, ms))
+  }
+
+  #woken(): void {
+    const { firstByteMs, totalMs } = this.#order
+    if (this.#silent && firstByteMs < totalMs) this.#cut('first_byte_deadline', true)
+    else if (this.#elapsed() < totalMs) this.#wakeIn(this.#left())
+    else this.#cut('total_deadline', true)
+  }
+
+  #elapsed(): number {
+    return performance.now() - this.#started
+  }
+
+  #left(): number {
+    return Math.ceil(this.#order.totalMs - this.#elapsed())
+  }
+
+  #cut(cause: string, deadline = false): void {
+    if (this.#concluded) return
+    const partial = this.#body?.seal()
+    this.#conclude({
+      restMs: 0,
+      observation: {
+        kind: 'sent',
+        cause,
+        deadline,
+        ...(this.#head === null ? {} : { status: this.#head.status }),
+        ...(partial === undefined
+          ? {}
+          : { partial: { digest: partial.digest, length: partial.length } }),
+      },
+    })
+  }
+
+  #conclude(exchanged: Exchanged): void {
+    this.#concluded = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#abortable?.delete(this)
+    this.#unwatchReader?.()
+    if (exchanged.restMs === 0) this.#connection.discard()
+    else this.#connection.detach()
+    this.#resolve(exchanged)
+  }
 }
 
 /** A check that throws has not said yes. */
@@ -173,25 +280,5 @@ function allowed(stillAllowed: () => boolean): boolean {
     return stillAllowed() === true
   } catch {
     return false
-  }
-}
-
-/** From here on the request counts as sent. `handedOver` runs when the kernel has taken all of it. */
-function send({ socket }: Connection, { head, body }: Order, handedOver: () => void): void {
-  const done = (error?: Error | null): void => {
-    if (error === undefined || error === null) handedOver()
-  }
-  if (body.length === 0) {
-    socket.write(head, 'latin1', done)
-  } else if (head.length + body.length <= ONE_WRITE) {
-    const all = Buffer.allocUnsafe(head.length + body.length)
-    all.write(head, 'latin1')
-    all.set(body, head.length)
-    socket.write(all, done)
-  } else {
-    socket.cork()
-    socket.write(head, 'latin1')
-    socket.write(body, done)
-    socket.uncork()
   }
 }

@@ -1,4 +1,4 @@
-import { type Connection, type Origin, openConnection, type Unconnected } from './connection.js'
+import { Connection, type Origin, openConnection, type Unconnected } from './connection.js'
 
 /** Connections at rest between calls to one upstream; the youngest is taken first. */
 export type Pool = {
@@ -58,7 +58,7 @@ export function createPool(origin: Origin): Pool {
       }
       const left = deadlineMs - (performance.now() - started)
       const connection = await openConnection(origin, left, signal)
-      if ('cause' in connection) return connection
+      if (!(connection instanceof Connection)) return connection
       opened++
       if (await connection.quiet()) return connection
       connection.discard()

@@ -1,5 +1,5 @@
 import type { Header } from '../../core/call.js'
-import { endToEnd, FIELD_VALUE, listOf, TOKEN } from './fields.js'
+import { endToEnd, isFieldValue, isToken, isVisible, listOf } from './fields.js'
 
 /** The call as it was judged: these bytes are sent, and no others (DESIGN §2.5). */
 export type FrozenRequest = {
@@ -19,7 +19,6 @@ const OURS: ReadonlySet<string> = new Set([
   'host',
   'trailer',
 ])
-const TARGET = /^\/[\x21-\x7e\x80-\xff]*$/
 const EXPECTS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
 /** Null when the request cannot be put on the wire unambiguously; nothing is escaped or repaired. */
@@ -30,15 +29,16 @@ export function requestHead(
   credential: Header | null,
 ): string | null {
   const { method, target, headers, body } = request
-  if (!TOKEN.test(method) || method === 'CONNECT' || !TARGET.test(target)) return null
+  if (!isToken(method) || method === 'CONNECT') return null
+  if (!target.startsWith('/') || !isVisible(target)) return null
   let head = `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\naccept-encoding: identity\r\n`
   for (const [name, value] of endToEnd(headers, listOf(headers, 'connection'))) {
     if (OURS.has(name) || name === credential?.[0]) continue
-    if (!TOKEN.test(name) || !FIELD_VALUE.test(value)) return null
+    if (!isToken(name) || !isFieldValue(value)) return null
     head += `${name}: ${value}\r\n`
   }
   if (credential !== null) {
-    if (!TOKEN.test(credential[0]) || !FIELD_VALUE.test(credential[1])) return null
+    if (!isToken(credential[0]) || !isFieldValue(credential[1])) return null
     head += `${credential[0]}: ${credential[1]}\r\n`
   }
   if (connection === 'fresh') head += 'connection: close\r\n'

@@ -16,42 +16,74 @@ export type ResponseSink = {
   data(chunk: Uint8Array): undefined | Promise<void>
   trailers(headers: readonly Header[]): void
   informational?(status: number, headers: readonly Header[]): void
-  /** Aborts when the reader of an event stream has left: the one case in which the answer is cut. */
-  readonly closedEventStream?: AbortSignal
+  /**
+   * Aborts when the reader of an event stream has left: the one case in which the answer is cut. Asked
+   * for before the request leaves and again behind the head, which tells whether it is one.
+   */
+  readonly closedEventStream?: AbortSignal | undefined
 }
 
 /** The sink as the exchange uses it: never throws, and holds the reading back while the sink is busy. */
-export function guarded(
-  sink: ResponseSink,
-  reading: { pause(): void; resume(): void },
-): Pick<ResponseSink, 'trailers'> & {
-  head(...args: Parameters<ResponseSink['head']>): void
-  data(chunk: Uint8Array): void
-  informational(status: number, headers: readonly Header[]): void
-} {
-  let gone = false
-  let busy = 0
-  const release = (): void => {
-    if (--busy === 0) reading.resume()
+export class GuardedSink {
+  readonly #sink: ResponseSink
+  readonly #reading: { pause(): void; resume(): void }
+  #gone = false
+  #busy = 0
+
+  constructor(sink: ResponseSink, reading: { pause(): void; resume(): void }) {
+    this.#sink = sink
+    this.#reading = reading
   }
-  const deliver = (act: () => undefined | void | Promise<void>): void => {
-    if (gone) return
+
+  head(status: number, headers: readonly Header[], framing: BodyFraming['kind']): void {
+    if (this.#gone) return
     try {
-      const pending = act()
-      if (pending === undefined) return
-      if (busy++ === 0) reading.pause()
-      pending.then(release, () => {
-        gone = true
-        release()
-      })
+      this.#after(this.#sink.head(status, headers, framing))
     } catch {
-      gone = true
+      this.#gone = true
     }
   }
-  return {
-    head: (status, headers, framing) => deliver(() => sink.head(status, headers, framing)),
-    data: (chunk) => deliver(() => sink.data(chunk)),
-    trailers: (headers) => deliver(() => sink.trailers(headers)),
-    informational: (status, headers) => deliver(() => sink.informational?.(status, headers)),
+
+  data(chunk: Uint8Array): void {
+    if (this.#gone) return
+    try {
+      this.#after(this.#sink.data(chunk))
+    } catch {
+      this.#gone = true
+    }
+  }
+
+  trailers(headers: readonly Header[]): void {
+    if (this.#gone) return
+    try {
+      this.#sink.trailers(headers)
+    } catch {
+      this.#gone = true
+    }
+  }
+
+  informational(status: number, headers: readonly Header[]): void {
+    if (this.#gone) return
+    try {
+      this.#sink.informational?.(status, headers)
+    } catch {
+      this.#gone = true
+    }
+  }
+
+  #after(pending: undefined | Promise<void>): void {
+    if (pending === undefined) return
+    if (this.#busy++ === 0) this.#reading.pause()
+    pending.then(
+      () => this.#ready(),
+      () => {
+        this.#gone = true
+        this.#ready()
+      },
+    )
+  }
+
+  #ready(): void {
+    if (--this.#busy === 0) this.#reading.resume()
   }
 }

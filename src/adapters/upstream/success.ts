@@ -12,7 +12,7 @@ export type ReadBody =
   | { readonly kind: 'opaque' }
 
 export function succeeded(rule: SuccessRule, status: number, body: ReadBody): boolean {
-  if (!rule.status.some((range) => within(range, status))) return false
+  if (!isSuccessStatus(rule, status)) return false
   if (rule.unless.length === 0 || body.kind === 'empty') return true
   // An in-body failure that cannot be looked for was not excluded: fail closed.
   if (body.kind === 'opaque') return false
@@ -32,11 +32,26 @@ function holds({ pointer, op, value }: SuccessRule['unless'][number], body: Json
   }
 }
 
-function within(range: string, status: number): boolean {
-  const match = /^([0-9]{3})(?:-([0-9]{3}))?$/.exec(range)
-  if (match === null) return false
+type Range = { readonly from: number; readonly to: number }
+/** Read once per rule: rules outlive calls. */
+const ranges = new WeakMap<SuccessRule, readonly Range[]>()
+
+function isSuccessStatus(rule: SuccessRule, status: number): boolean {
+  let known = ranges.get(rule)
+  if (known === undefined) {
+    known = rule.status.flatMap(rangeOf)
+    ranges.set(rule, known)
+  }
+  for (const { from, to } of known) if (status >= from && status <= to) return true
+  return false
+}
+
+/** `200` or `200-299`; anything else holds no status. */
+function rangeOf(text: string): readonly Range[] {
+  const match = /^([0-9]{3})(?:-([0-9]{3}))?$/.exec(text)
+  if (match === null) return []
   const from = Number(match[1])
-  return status >= from && status <= Number(match[2] ?? from)
+  return [{ from, to: Number(match[2] ?? from) }]
 }
 
 /** Seed §2: what normalizes away shares its digest with absence, so it must share its verdict too. */

@@ -1,7 +1,7 @@
 import type { Header } from '../../core/call.js'
 import type { Observation } from '../../core/capsule/observation.js'
 import type { ToolRule } from '../../core/manifest/model.js'
-import type { Origin } from './connection.js'
+import { Connection, type Origin } from './connection.js'
 import { exchange } from './exchange.js'
 import { createPool, type PoolStats } from './pool.js'
 import { type FrozenRequest, requestHead } from './request-head.js'
@@ -70,14 +70,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const head = requestHead(request, host, rule.connection, credential)
     if (head === null) return notSent('unsendable_request')
     const { connect_ms, first_byte_ms, total_ms } = rule.deadlines
-    const connection = await pool.lease(rule.connection, Math.min(connect_ms, total_ms), signal)
-    if ('cause' in connection) return { kind: 'not_sent', ...connection }
+    const leased = await pool.lease(rule.connection, Math.min(connect_ms, total_ms), signal)
+    if (!(leased instanceof Connection)) return { kind: 'not_sent', ...leased }
     const totalMs = total_ms - (performance.now() - started)
     if (totalMs <= 0) {
-      connection.discard()
+      leased.discard()
       return { kind: 'not_sent', cause: 'total_deadline', deadline: true }
     }
-    const { observation, restMs } = await exchange(connection, {
+    const { observation, restMs } = await exchange(leased, {
       method: request.method,
       head,
       body: request.body,
@@ -89,8 +89,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       stillAllowed,
       signal,
     })
-    if (rule.connection === 'pooled') pool.rest(connection, restMs)
-    else connection.discard()
+    if (rule.connection === 'pooled') pool.rest(leased, restMs)
+    else leased.discard()
     return observation
   }
 
@@ -103,7 +103,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         return await dispatch(request, rule, sink, control)
       } finally {
         inFlight--
-        if (inFlight === 0) for (const resolve of waiting.splice(0)) resolve()
+        if (inFlight === 0 && waiting.length > 0) for (const tell of waiting.splice(0)) tell()
       }
     },
     async close() {

@@ -1,7 +1,12 @@
 import type { Octets, ResponseBinding } from '../../core/capsule/model.js'
-import { type Framing, type Observation, ObservedResponse } from '../../core/capsule/observation.js'
+import {
+  type Framing,
+  type Observation,
+  ObservedResponse,
+  type Witnessed,
+} from '../../core/capsule/observation.js'
 import { jsonDigest, jsonDigestOf } from '../../core/json/build.js'
-import { parse } from '../../core/json/parse.js'
+import { parseSourced } from '../../core/json/parse.js'
 import { nodeCrypto } from '../crypto-node.js'
 import type { ResponseBody } from './response-body.js'
 import type { ResponseHead } from './response-head.js'
@@ -23,7 +28,9 @@ const isCoded = ({ contentEncoding }: ResponseHead): boolean =>
 
 /** Whether a body under this head may be read as JSON at all; only then is it worth keeping. */
 export const mayBeJson = (head: ResponseHead): boolean =>
-  head.contentType !== null && JSON_TYPE.test(head.contentType) && !isCoded(head)
+  head.contentType !== null &&
+  (head.contentType === 'application/json' || JSON_TYPE.test(head.contentType)) &&
+  !isCoded(head)
 
 export function witness(
   head: ResponseHead,
@@ -31,50 +38,75 @@ export function witness(
   body: ReturnType<ResponseBody['seal']>,
   rule: WitnessRule,
 ): Observation {
-  const octets = {
-    alg: 'sha-256',
-    digest: body.digest,
-    length: body.length,
-    ...(head.contentType === null ? {} : { content_type: head.contentType }),
-    ...(isCoded(head) && head.contentEncoding !== null
-      ? { content_encoding: head.contentEncoding }
-      : {}),
-    status: head.status,
-    complete: true,
-  } as const satisfies Octets
-  const read = look(body, rule)
-  const externalRef = rule.external_ref === undefined ? null : referenceAt(read, rule.external_ref)
+  const { status } = head
+  const octets = describe(head, body)
+  const seen = look(body, rule)
+  const { binding, responseDigest } = bind(octets, seen, rule.digest_salt !== null)
+  const witnessed = {
+    framing,
+    requestSent: true,
+    status,
+    octets,
+    binding,
+    responseDigest,
+  } as const satisfies Witnessed
+  const externalRef =
+    rule.external_ref === undefined ? null : referenceAt(seen.body, rule.external_ref)
   return {
     kind: 'complete',
-    success: succeeded(rule.success, head.status, read),
-    response: ObservedResponse.witness({
-      framing,
-      requestSent: true,
-      status: head.status,
-      octets,
-      ...bind(octets, read, rule.digest_salt !== null),
-      ...(externalRef === null ? {} : { externalRef }),
-    }),
+    success: succeeded(rule.success, status, seen.body),
+    response: ObservedResponse.witness(
+      externalRef === null ? witnessed : { ...witnessed, externalRef },
+    ),
   }
 }
 
-/** Salted tools are parsed only when a rule looks inside; their digest never comes from the value. */
-function look({ held, length }: ReturnType<ResponseBody['seal']>, rule: WitnessRule): ReadBody {
-  if (length === 0) return { kind: 'empty' }
-  const wanted =
-    rule.digest_salt === null || rule.success.unless.length > 0 || rule.external_ref !== undefined
-  if (held === null || !wanted) return { kind: 'opaque' }
-  const parsed = parse(held)
-  return parsed.ok ? { kind: 'json', value: parsed.value } : { kind: 'opaque' }
+function describe(
+  head: ResponseHead,
+  { digest, length }: ReturnType<ResponseBody['seal']>,
+): Octets {
+  const { status, contentType: content_type } = head
+  const content_encoding = isCoded(head) ? head.contentEncoding : null
+  // The answer of nearly every tool, spelt out: spreads would make it the dearest part of the witness.
+  if (content_type !== null && content_encoding === null) {
+    return { alg: 'sha-256', digest, length, content_type, status, complete: true }
+  }
+  return {
+    alg: 'sha-256',
+    digest,
+    length,
+    ...(content_type === null ? {} : { content_type }),
+    ...(content_encoding === null ? {} : { content_encoding }),
+    status,
+    complete: true,
+  }
 }
 
-function bind(
-  octets: Octets,
-  read: ReadBody,
-  salted: boolean,
-): { binding: ResponseBinding; responseDigest: string } {
+type Looked = {
+  readonly body: ReadBody
+  /** The octets are their own canonical form: their digest is the value's. */
+  readonly canonical: boolean
+}
+const EMPTY: Looked = { body: { kind: 'empty' }, canonical: false }
+const OPAQUE: Looked = { body: { kind: 'opaque' }, canonical: false }
+
+/** Salted tools are parsed only when a rule looks inside; their digest never comes from the value. */
+function look({ held, length }: ReturnType<ResponseBody['seal']>, rule: WitnessRule): Looked {
+  if (length === 0) return EMPTY
+  const wanted =
+    rule.digest_salt === null || rule.success.unless.length > 0 || rule.external_ref !== undefined
+  if (held === null || !wanted) return OPAQUE
+  const parsed = parseSourced(held)
+  if (!parsed.ok) return OPAQUE
+  return { body: { kind: 'json', value: parsed.value }, canonical: parsed.source !== null }
+}
+
+type Bound = { readonly binding: ResponseBinding; readonly responseDigest: string }
+
+function bind(octets: Octets, { body, canonical }: Looked, salted: boolean): Bound {
   if (salted) return { binding: 'octets-salted', responseDigest: jsonDigest(octets, nodeCrypto) }
-  const value = read.kind === 'json' ? jsonDigestOf(read.value, nodeCrypto) : null
+  if (canonical) return { binding: 'json', responseDigest: octets.digest }
+  const value = body.kind === 'json' ? jsonDigestOf(body.value, nodeCrypto) : null
   if (value !== null) return { binding: 'json', responseDigest: value }
   return { binding: 'octets', responseDigest: jsonDigest(octets, nodeCrypto) }
 }

@@ -31,38 +31,67 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): BodyReading 
   if (known !== null) return done(known)
   let fail: BodyReading['fail'] = () => false
   const body = new Promise<Body>((resolve) => {
-    const pieces: Buffer[] = []
-    const started = performance.now()
-    let length = 0
-    const settle = (result: Body): void => {
-      clearInterval(timer)
-      req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
-      req.on('error', () => {})
-      req.pause()
-      resolve(result)
-    }
-    const onData = (piece: Buffer): void => {
-      length += piece.length
-      if (length > limits.maxBytes) settle({ kind: 'too_large' })
-      else pieces.push(piece)
-    }
-    const onEnd = (): void => {
-      const [only] = pieces
-      const bytes = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, length)
-      settle({ kind: 'read', bytes })
-    }
-    const onGone = (): void => settle({ kind: 'aborted' })
-    const onTick = (): void => {
-      const seconds = (performance.now() - started) / 1000
-      if (length < seconds * limits.minBytesPerSecond) settle({ kind: 'aborted' })
-    }
-    const timer = setInterval(onTick, limits.graceMs)
+    let failed = false
     fail = (fault) => {
       if (req.complete) return false
-      settle({ kind: 'malformed', fault })
+      failed = true
+      resolve({ kind: 'malformed', fault })
       return true
     }
-    req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
+    // Small bodies come in the read that brought the head, and the parser is still at it: a moment
+    // later the message is whole, and neither listeners nor a timer are needed to take it.
+    process.nextTick(() => {
+      if (failed) return
+      if (req.complete && !req.destroyed) resolve(arrived(req, limits))
+      else fail = readSlowly(req, limits, resolve)
+    })
   })
   return { body, fail: (fault) => fail(fault) }
+}
+
+function arrived(req: IncomingMessage, { maxBytes }: BodyLimits): Body {
+  const bytes: Buffer | null = req.read()
+  if (bytes === null) return EMPTY
+  return bytes.length > maxBytes ? { kind: 'too_large' } : { kind: 'read', bytes }
+}
+
+function readSlowly(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  resolve: (body: Body) => void,
+): BodyReading['fail'] {
+  const pieces: Buffer[] = []
+  const started = performance.now()
+  let length = 0
+  const settle = (result: Body): void => {
+    clearInterval(timer)
+    req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
+    req.on('error', () => {})
+    req.pause()
+    resolve(result)
+  }
+  const onData = (piece: Buffer): void => {
+    length += piece.length
+    if (length > limits.maxBytes) settle({ kind: 'too_large' })
+    else pieces.push(piece)
+  }
+  const onEnd = (): void => {
+    const [only] = pieces
+    const bytes = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, length)
+    settle({ kind: 'read', bytes })
+  }
+  const onGone = (): void => settle({ kind: 'aborted' })
+  const onTick = (): void => {
+    const seconds = (performance.now() - started) / 1000
+    if (length < seconds * limits.minBytesPerSecond) settle({ kind: 'aborted' })
+  }
+  const timer = setInterval(onTick, limits.graceMs)
+  req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
+  // Gone between the head and now: its 'close' may have been told already.
+  if (req.destroyed) settle({ kind: 'aborted' })
+  return (fault) => {
+    if (req.complete) return false
+    settle({ kind: 'malformed', fault })
+    return true
+  }
 }

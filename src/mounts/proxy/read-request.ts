@@ -1,24 +1,52 @@
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
-import type { Caller, Header, HttpCall } from '../../core/call.js'
+import type { Header, HttpCall } from '../../core/call.js'
 
 /** The head of one request, from the raw fields and the raw target; nothing is normalised here. */
-export type RequestHead = Omit<HttpCall, 'body' | 'upstream'>
+export type RequestHead = Omit<HttpCall, 'body' | 'upstream'> &
+  Required<Pick<HttpCall, 'callerLeft'>>
 
 /** DESIGN §3 "Approval": nobody holds a connection longer than this. */
 const MAX_WAIT_SECONDS = 20
 
 export function readHead(req: IncomingMessage): RequestHead {
   const headers = rawHeaders(req)
+  // One pass for all that is lifted out: where a field occurs twice, the first is meant.
+  let authorization: string | null = null
+  let idempotencyKey: string | null = null
+  let approvalId: string | null = null
+  let wait: number | null = null
+  for (const header of headers) {
+    const value = header[1]
+    switch (header[0]) {
+      case 'authorization':
+        authorization ??= value
+        break
+      case 'idempotency-key':
+        idempotencyKey ??= value
+        break
+      case 'gate-approval':
+        approvalId ??= value
+        break
+      case 'prefer':
+        wait ??= waitSeconds(value)
+        break
+    }
+  }
   return {
     kind: 'http',
     method: req.method ?? '',
     target: req.url ?? '',
     headers,
-    caller: readCaller(req, headers),
-    idempotencyKey: first(headers, 'idempotency-key'),
-    approvalId: first(headers, 'gate-approval'),
-    waitSeconds: waitSeconds(headers),
+    caller: {
+      bearer: authorization === null ? null : bearerOf(authorization),
+      certificate: subjectOf(req),
+      asserted: null,
+      source: req.socket.remoteAddress ?? '',
+    },
+    idempotencyKey,
+    approvalId,
+    waitSeconds: wait ?? 0,
     callerLeft: () => req.socket.destroyed,
     tool: null,
   }
@@ -33,26 +61,12 @@ export function rawHeaders(req: Pick<IncomingMessage, 'rawHeaders'>): readonly H
   return headers
 }
 
-const first = (headers: readonly Header[], name: string): string | null =>
-  headers.find(([field]) => field === name)?.[1] ?? null
-
-function readCaller(req: IncomingMessage, headers: readonly Header[]): Caller {
-  return {
-    bearer: bearerOf(first(headers, 'authorization')),
-    certificate: subjectOf(req),
-    asserted: null,
-    source: req.socket.remoteAddress ?? '',
-  }
-}
-
 /**
  * A credential of another scheme is one that fails, never one that was not there: it is looked up
  * whole, and no token has a space in it.
  */
-function bearerOf(authorization: string | null): string | null {
-  if (authorization === null) return null
-  return /^bearer +([^ ]+) *$/i.exec(authorization)?.[1] ?? `not a bearer: ${authorization}`
-}
+const bearerOf = (authorization: string): string =>
+  /^bearer +([^ ]+) *$/i.exec(authorization)?.[1] ?? `not a bearer: ${authorization}`
 
 /** `CN=support-bot,O=Acme`: values come escaped (RFC 4514), so joining cannot make two alike. */
 function subjectOf({ socket }: IncomingMessage): string | null {
@@ -60,12 +74,8 @@ function subjectOf({ socket }: IncomingMessage): string | null {
   return socket.getPeerX509Certificate()?.subject.split('\n').join(',') ?? null
 }
 
-/** RFC 7240 §4.3. */
-function waitSeconds(headers: readonly Header[]): number {
-  for (const [name, value] of headers) {
-    if (name !== 'prefer') continue
-    const wait = /(?:^|[,;])[ \t]*wait[ \t]*=[ \t]*([0-9]{1,9})[ \t]*(?:[,;]|$)/i.exec(value)?.[1]
-    if (wait !== undefined) return Math.min(MAX_WAIT_SECONDS, Number(wait))
-  }
-  return 0
+/** RFC 7240 §4.3; null when this field asks for something else. */
+function waitSeconds(prefer: string): number | null {
+  const wait = /(?:^|[,;])[ \t]*wait[ \t]*=[ \t]*([0-9]{1,9})[ \t]*(?:[,;]|$)/i.exec(prefer)?.[1]
+  return wait === undefined ? null : Math.min(MAX_WAIT_SECONDS, Number(wait))
 }

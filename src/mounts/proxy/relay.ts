@@ -1,3 +1,4 @@
+import type { DispatchRule } from '../../adapters/upstream/upstream.js'
 import type { NamedUpstream } from '../../config/upstreams.js'
 import type { HttpCall } from '../../core/call.js'
 import type { Observation } from '../../core/capsule/observation.js'
@@ -28,22 +29,27 @@ export function relay(
     release = opened
     const observation = await to.upstream.send(
       frozenRequest(call, call.body.bytes, rule),
-      {
-        success: rule.success,
-        deadlines: bounded(rule.deadlines, to.deadlines),
-        connection: rule.connection,
-        close_delimited: rule.close_delimited,
-        digest_salt: rule.digest_salt === 'tenant' ? tenantSalt : null,
-        ...(rule.effect.external_ref === undefined
-          ? {}
-          : { external_ref: rule.effect.external_ref }),
-      },
+      dispatchRule(rule, to, tenantSalt),
       opened.sink,
       { stillAllowed, signal },
     )
     return { observation, held: observation.kind === 'complete' ? opened.held() : null }
   }
   return { dispatch, release: () => release }
+}
+
+function dispatchRule(rule: ToolRule, to: NamedUpstream, tenantSalt: Uint8Array): DispatchRule {
+  const { success, connection, close_delimited, effect } = rule
+  const common = {
+    success,
+    deadlines: bounded(rule.deadlines, to.deadlines),
+    connection,
+    close_delimited,
+    digest_salt: rule.digest_salt === 'tenant' ? tenantSalt : null,
+  }
+  return effect.external_ref === undefined
+    ? common
+    : { ...common, external_ref: effect.external_ref }
 }
 
 function bounded(

@@ -12,9 +12,9 @@ import { flat, gateHeaders, type Recorded } from './response-headers.js'
 export type Release = {
   readonly sink: ResponseSink
   /** The head has gone out: what follows can only be the end, or a cut. */
-  readonly started: () => boolean
+  started(): boolean
   /** The whole answer, when it was kept. */
-  readonly held: () => HeldResponse | null
+  held(): HeldResponse | null
   /** The record is durable: let the end go. */
   complete(recorded: Recorded): void
   /** There is no record, or no end: the client must see that something is missing. */
@@ -34,129 +34,192 @@ export type ReleaseOptions = {
 const MAX_HELD = 64 * 1024 * 1024
 const EVENT_STREAM = /^text\/event-stream[ \t]*(?:;|$)/i
 
-export function createRelease(res: ServerResponse, options: ReleaseOptions): Release {
-  const closed = new AbortController()
-  const wantsTrailers = options.wantsTrailers
-  let state: 'waiting' | 'holding' | 'streaming' | 'dropped' = 'waiting'
-  let status = 0
-  let headers: readonly Header[] = []
-  let bodyless = false
-  let declared: number | null = null
-  let events = false
-  let trailers: readonly Header[] = []
-  let pieces: Uint8Array[] = []
-  let size = 0
-  let lastOctet: Uint8Array | null = null
-  let draining: Promise<void> | null = null
+export const createRelease = (res: ServerResponse, options: ReleaseOptions): Release =>
+  new ClientRelease(res, options)
 
-  res.once('close', () => {
-    if (!res.writableFinished && events) closed.abort()
-  })
-  const gone = (): boolean => res.destroyed || res.closed
+class ClientRelease implements Release, ResponseSink {
+  readonly #res: ServerResponse
+  readonly #options: ReleaseOptions
+  #state: 'waiting' | 'holding' | 'streaming' | 'dropped' = 'waiting'
+  #status = 0
+  #headers: readonly Header[] = []
+  #bodyless = false
+  #declared: number | null = null
+  #trailing: readonly Header[] = []
+  #pieces: Uint8Array[] = []
+  #size = 0
+  #lastOctet: Uint8Array | null = null
+  #draining: Promise<void> | null = null
+  /** Only for event streams: a signal costs more than all the rest of a held answer's release. */
+  #closed: AbortController | null = null
 
-  const stream = (): undefined | Promise<void> => {
-    state = 'streaming'
+  constructor(res: ServerResponse, options: ReleaseOptions) {
+    this.#res = res
+    this.#options = options
+  }
+
+  get sink(): ResponseSink {
+    return this
+  }
+
+  get closedEventStream(): AbortSignal | undefined {
+    return this.#closed?.signal
+  }
+
+  started(): boolean {
+    return this.#state === 'streaming'
+  }
+
+  held(): HeldResponse | null {
+    if (this.#state !== 'holding') return null
+    return { status: this.#status, headers: this.#headers, body: this.#joined() }
+  }
+
+  head(
+    status: number,
+    seen: readonly Header[],
+    framing: Parameters<ResponseSink['head']>[2],
+  ): undefined | Promise<void> {
+    const { clientHeaders, holdAll, holdLimit } = this.#options
+    const headers = clientHeaders(seen)
+    this.#status = status
+    this.#headers = headers
+    this.#bodyless = framing === 'bodyless'
+    const length = framing === 'content_length' ? fieldOf(headers, 'content-length') : null
+    this.#declared = length === null ? null : Number(length)
+    this.#state = 'holding'
+    const closed = isEventStream(headers) ? this.#abortWhenClosed() : null
+    if (this.#bodyless || holdAll) return undefined
+    if (this.#gone()) closed?.abort()
+    return closed !== null || (this.#declared ?? 0) > holdLimit ? this.#stream() : undefined
+  }
+
+  data(chunk: Uint8Array): undefined | Promise<void> {
+    if (this.#state === 'streaming') return this.#write(chunk)
+    if (this.#state !== 'holding') return undefined
+    this.#pieces.push(chunk)
+    this.#size += chunk.length
+    if (this.#size <= this.#options.holdLimit) return undefined
+    if (!this.#options.holdAll) return this.#stream()
+    if (this.#size > MAX_HELD) {
+      this.#state = 'dropped'
+      this.#pieces = []
+    }
+    return undefined
+  }
+
+  trailers(seen: readonly Header[]): void {
+    this.#trailing = seen.filter(([name]) => !name.startsWith('gate-'))
+  }
+
+  complete(recorded: Recorded): void {
+    if (this.#gone()) return
+    if (this.#state === 'streaming') this.#endStream(recorded)
+    else if (this.#state === 'holding') this.#answer(recorded)
+    else this.#res.destroy()
+  }
+
+  cut(): void {
+    this.#res.destroy()
+  }
+
+  #gone(): boolean {
+    return this.#res.destroyed || this.#res.closed
+  }
+
+  #abortWhenClosed(): AbortController {
+    const closed = new AbortController()
+    this.#closed = closed
+    this.#res.once('close', () => {
+      if (!this.#res.writableFinished) closed.abort()
+    })
+    return closed
+  }
+
+  #stream(): undefined | Promise<void> {
+    const res = this.#res
+    this.#state = 'streaming'
     const announced: readonly Header[] =
-      declared === null && wantsTrailers
+      this.#declared === null && this.#options.wantsTrailers
         ? [['trailer', 'Gate-Verdict, Gate-Action, Gate-Capsule']]
         : []
-    if (!gone()) res.writeHead(status, flat([...headers, ...announced]))
-    if (events && !gone()) res.flushHeaders()
-    const kept = pieces
-    pieces = []
-    size = 0
+    if (!this.#gone()) res.writeHead(this.#status, flat([...this.#headers, ...announced]))
+    if (this.#closed !== null && !this.#gone()) res.flushHeaders()
+    const kept = this.#pieces
+    this.#pieces = []
+    this.#size = 0
     let busy: undefined | Promise<void>
-    for (const piece of kept) busy = write(piece)
+    for (const piece of kept) busy = this.#write(piece)
     return busy
   }
 
-  const write = (chunk: Uint8Array): undefined | Promise<void> => {
-    size += chunk.length
+  #write(chunk: Uint8Array): undefined | Promise<void> {
+    this.#size += chunk.length
     let now = chunk
-    if (declared !== null && size >= declared) {
-      lastOctet = chunk.subarray(-1)
+    if (this.#declared !== null && this.#size >= this.#declared) {
+      this.#lastOctet = chunk.subarray(-1)
       now = chunk.subarray(0, -1)
     }
-    if (gone() || now.length === 0 || res.write(now)) return undefined
+    if (this.#gone() || now.length === 0 || this.#res.write(now)) return undefined
     // One read may bring many pieces: they all wait for the same drain.
-    draining ??= drained(res, options.stallMs).finally(() => {
-      draining = null
+    this.#draining ??= drained(this.#res, this.#options.stallMs).finally(() => {
+      this.#draining = null
     })
-    return draining
+    return this.#draining
   }
 
-  return {
-    started: () => state === 'streaming',
-    held: () => (state === 'holding' ? { status, headers, body: joined(pieces, size) } : null),
-    sink: {
-      closedEventStream: closed.signal,
-      head(seenStatus, seenHeaders, framing) {
-        status = seenStatus
-        headers = options.clientHeaders(seenHeaders)
-        bodyless = framing === 'bodyless'
-        const length = headers.find(([name]) => name === 'content-length')?.[1]
-        declared = framing === 'content_length' && length !== undefined ? Number(length) : null
-        events = headers.some(([name, v]) => name === 'content-type' && EVENT_STREAM.test(v))
-        state = 'holding'
-        if (bodyless || options.holdAll) return undefined
-        if (events && gone()) closed.abort()
-        return events || (declared ?? 0) > options.holdLimit ? stream() : undefined
-      },
-      data(chunk) {
-        if (state === 'streaming') return write(chunk)
-        if (state !== 'holding') return undefined
-        pieces.push(chunk)
-        size += chunk.length
-        if (size <= options.holdLimit) return undefined
-        if (!options.holdAll) return stream()
-        if (size > MAX_HELD) {
-          state = 'dropped'
-          pieces = []
-        }
-        return undefined
-      },
-      trailers(seen) {
-        trailers = seen.filter(([name]) => !name.startsWith('gate-'))
-      },
-    },
-    complete(recorded) {
-      if (gone()) return
-      if (state === 'streaming') {
-        if (declared !== null) res.end(lastOctet)
-        else {
-          if (wantsTrailers) res.addTrailers([...trailers, ...gateHeaders(recorded)].map(pair))
-          res.end()
-        }
-        return
-      }
-      if (state !== 'holding') {
-        res.destroy()
-        return
-      }
-      const all = [
-        ...headers.filter(([name]) => bodyless || name !== 'content-length'),
-        ...gateHeaders(recorded),
-      ]
-      const body = joined(pieces, size)
-      if (bodyless) res.writeHead(status, flat(all)).end()
-      else if (trailers.length > 0 && wantsTrailers) {
-        res.writeHead(status, flat(all))
-        res.write(body)
-        res.addTrailers(trailers.map(pair))
-        res.end()
-      } else res.writeHead(status, flat([...all, ['content-length', String(size)]])).end(body)
-    },
-    cut() {
-      res.destroy()
-    },
+  #endStream(recorded: Recorded): void {
+    if (this.#declared !== null) {
+      this.#res.end(this.#lastOctet)
+      return
+    }
+    if (this.#options.wantsTrailers) {
+      this.#res.addTrailers([...this.#trailing, ...gateHeaders(recorded)].map(pair))
+    }
+    this.#res.end()
+  }
+
+  /** The whole answer at once: what it says of its length is what was kept. */
+  #answer(recorded: Recorded): void {
+    const res = this.#res
+    const all: string[] = []
+    for (const header of this.#headers) {
+      if (this.#bodyless || header[0] !== 'content-length') all.push(header[0], header[1])
+    }
+    for (const header of gateHeaders(recorded)) all.push(header[0], header[1])
+    if (this.#bodyless) {
+      res.writeHead(this.#status, all).end()
+    } else if (this.#trailing.length > 0 && this.#options.wantsTrailers) {
+      res.writeHead(this.#status, all)
+      res.write(this.#joined())
+      res.addTrailers(this.#trailing.map(pair))
+      res.end()
+    } else {
+      all.push('content-length', String(this.#size))
+      res.writeHead(this.#status, all).end(this.#joined())
+    }
+  }
+
+  #joined(): Uint8Array {
+    const [only] = this.#pieces
+    return this.#pieces.length === 1 && only !== undefined
+      ? only
+      : Buffer.concat(this.#pieces, this.#size)
   }
 }
 
 const pair = ([name, value]: Header): [string, string] => [name, value]
 
-function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
-  const [only] = pieces
-  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, size)
+function fieldOf(headers: readonly Header[], name: string): string | null {
+  for (const header of headers) if (header[0] === name) return header[1]
+  return null
+}
+
+function isEventStream(headers: readonly Header[]): boolean {
+  for (const header of headers) {
+    if (header[0] === 'content-type' && EVENT_STREAM.test(header[1])) return true
+  }
+  return false
 }
 
 function drained(res: ServerResponse, stallMs: number): Promise<void> {

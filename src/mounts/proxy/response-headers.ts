@@ -9,19 +9,21 @@ export function clientHeaders(
   location: ToolRule['response_location'],
 ): readonly Header[] {
   const out: Header[] = []
-  const several = headers.filter(([name]) => name === 'location').length > 1
   for (const header of headers) {
-    const [name, value] = header
+    const name = header[0]
     // The gate's own words are the gate's: a tool cannot say them. It announces its own trailers.
     if (name.startsWith('gate-') || name === 'trailer') continue
     if (name !== 'location' || location === 'allow') out.push(header)
-    else if (!several) {
-      const rewritten = throughGate(value, target, origin)
+    else if (isOnly(headers, name)) {
+      const rewritten = throughGate(header[1], target, origin)
       if (rewritten !== null) out.push(['location', rewritten])
     }
   }
   return out
 }
+
+const isOnly = (headers: readonly Header[], name: string): boolean =>
+  headers.filter(([field]) => field === name).length === 1
 
 /** A redirect that stays on the upstream leads back through the gate; any other would lead around it. */
 function throughGate(location: string, target: string, origin: string): string | null {
@@ -36,7 +38,12 @@ function throughGate(location: string, target: string, origin: string): string |
   return url.pathname.startsWith('//') ? null : `${url.pathname}${url.search}${url.hash}`
 }
 
-export const flat = (headers: readonly Header[]): string[] => headers.flat()
+/** As writeHead takes them: name, value, name, value. */
+export function flat(headers: readonly Header[]): string[] {
+  const out: string[] = []
+  for (const header of headers) out.push(header[0], header[1])
+  return out
+}
 
 export type Recorded = {
   readonly actionId: string

@@ -9,7 +9,7 @@ import { unrecordedProblem } from '../../core/verdict/problem.js'
 import { backgroundDispatch } from './background.js'
 import { refuseBytes } from './client-error.js'
 import { type Connections, trackConnections } from './connections.js'
-import { governExchange, type Incoming } from './exchange.js'
+import { governExchange, type Incoming, type Terms } from './exchange.js'
 import { createLimiter } from './limiter.js'
 import type { ProxyOptions } from './options.js'
 import { watchOverload } from './overload.js'
@@ -53,10 +53,15 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   const cutOff = new AbortController()
   // Every call under way listens to it.
   setMaxListeners(0, cutOff.signal)
+  const terms: Terms = {
+    options,
+    tenantSalt: utf8(parts.tenantSalt),
+    cutOff: cutOff.signal,
+  }
   const limiter = createLimiter({
     maxRefusals: limits.maxRefusals,
     windowSeconds: limits.windowSeconds,
-    salt: utf8(parts.tenantSalt),
+    salt: terms.tenantSalt,
     append: (entry) => parts.journal.append([entry]),
     failed: (error) =>
       report({ level: 'error', event: 'count_not_written', detail: String(error) }),
@@ -74,7 +79,8 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
       sendProblem(res, unrecordedProblem('overloaded'))
       return
     }
-    const { caller } = readHead(req)
+    const head = readHead(req)
+    const { caller } = head
     if (
       limiter.isOver(caller.source) &&
       (await parts.identity.identify(caller)).kind === 'unknown'
@@ -90,24 +96,19 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
       return
     }
     if (passThrough.takes(req)) return passThrough.serve(req, res)
-    const told = await governExchange(incoming, options, cutOff.signal)
+    const told = await governExchange(head, incoming, terms)
     if (told === 'refused' && (await parts.identity.identify(caller)).kind === 'unknown') {
       limiter.refused(caller.source)
     }
   }
 
   const take = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void =>
-    connections.take(req.socket, async (lane) => {
-      const reading: Incoming['reading'] = (now) => {
-        lane.reading = now
-      }
-      try {
-        await serve({ req, res, expectsContinue, reading })
-      } catch (error) {
+    connections.take(req.socket, (lane) =>
+      serve({ req, res, expectsContinue, lane }).catch((error: unknown) => {
         report({ level: 'error', event: 'exchange_failed', detail: String(error) })
         res.destroy()
-      }
-    })
+      }),
+    )
 
   const server = listener(tls, limits)
   server.on('secureConnection', turnAwayUnverified)
