@@ -38,19 +38,29 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): BodyReading 
       resolve({ kind: 'malformed', fault })
       return true
     }
-    // Small bodies come in the read that brought the head, and the parser is still at it: a moment
-    // later the message is whole, and neither listeners nor a timer are needed to take it.
+    // Small bodies come in the read that brought the head, and the parser is still at it. Its next
+    // step is the body: then all of it is here, and takes neither listeners nor a timer.
     process.nextTick(() => {
       if (failed) return
-      if (req.complete && !req.destroyed) resolve(arrived(req, limits))
+      if (hasArrived(req)) resolve(arrived(req, limits))
       else fail = readSlowly(req, limits, resolve)
     })
   })
   return { body, fail: (fault) => fail(fault) }
 }
 
+/** The end need not have been told yet: what comes behind the announced length is another message. */
+function hasArrived(req: IncomingMessage): boolean {
+  if (req.destroyed) return false
+  if (req.complete) return true
+  const { 'content-length': length, 'transfer-encoding': coding } = req.headers
+  return coding === undefined && req.readableLength === Number(length)
+}
+
 function arrived(req: IncomingMessage, { maxBytes }: BodyLimits): Body {
   const bytes: Buffer | null = req.read()
+  // So that the end is told when it comes: the connection waits for it.
+  req.resume()
   if (bytes === null) return EMPTY
   return bytes.length > maxBytes ? { kind: 'too_large' } : { kind: 'read', bytes }
 }
