@@ -111,7 +111,7 @@ export class ChunkedBody {
       if (this.#trailers.length > 0) this.#events.trailers(this.#trailers)
       return null
     }
-    const field = line.endsWith('\r') ? parseField(line, 0, line.length - 1) : null
+    const field = line.endsWith('\r') ? parseField(line.slice(0, -1)) : null
     if (field === null) return 'malformed_trailer'
     if (!NOT_IN_TRAILERS.has(field[0])) this.#trailers.push(field)
     return null

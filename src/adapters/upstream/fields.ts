@@ -12,16 +12,27 @@ const FIELD_VALUE = octets(/[\t\x20-\x7e\x80-\xff]/)
 const VISIBLE = octets(/[\x21-\x7e\x80-\xff]/)
 
 /** A code above 255 reads undefined, which is not 1. */
-function consistsOf(allowed: Uint8Array, text: string, from: number, to: number): boolean {
-  for (let i = from; i < to; i++) if (allowed[text.charCodeAt(i)] !== 1) return false
+function consistsOf(allowed: Uint8Array, text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (allowed[text.charCodeAt(i)] !== 1) return false
   return true
 }
 
-export const isToken = (text: string): boolean =>
-  text.length > 0 && consistsOf(TOKEN, text, 0, text.length)
-export const isFieldValue = (text: string): boolean => consistsOf(FIELD_VALUE, text, 0, text.length)
+export const isToken = (text: string): boolean => text.length > 0 && consistsOf(TOKEN, text)
+export const isFieldValue = (text: string): boolean => consistsOf(FIELD_VALUE, text)
 /** Neither a space nor a control: one word of a request line. */
-export const isVisible = (text: string): boolean => consistsOf(VISIBLE, text, 0, text.length)
+export const isVisible = (text: string): boolean => consistsOf(VISIBLE, text)
+
+/** How far from `from` on the octets may stand in a name, or in a value. */
+export const endOfToken = (bytes: Uint8Array, from: number, to: number): number =>
+  endOf(TOKEN, bytes, from, to)
+export const endOfValue = (bytes: Uint8Array, from: number, to: number): number =>
+  endOf(FIELD_VALUE, bytes, from, to)
+
+function endOf(allowed: Uint8Array, bytes: Uint8Array, from: number, to: number): number {
+  let at = from
+  while (at < to && allowed[bytes[at] as number] === 1) at++
+  return at
+}
 
 /** RFC 9110 §7.6.1, and the names older proxies treat alike. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -35,20 +46,17 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/**
- * One field line without its CRLF, from `from` to `to`; null when it is not exactly
- * `token ":" OWS value OWS`.
- */
-export function parseField(text: string, from = 0, to = text.length): Header | null {
-  const colon = text.indexOf(':', from)
-  if (colon <= from || colon >= to) return null
-  if (!consistsOf(TOKEN, text, from, colon)) return null
-  if (!consistsOf(FIELD_VALUE, text, colon + 1, to)) return null
-  return [text.slice(from, colon).toLowerCase(), trimmed(text, colon + 1, to)]
+/** One field line without its CRLF; null when it is not exactly `token ":" OWS value OWS`. */
+export function parseField(line: string): Header | null {
+  const colon = line.indexOf(':')
+  const name = line.slice(0, colon)
+  const value = line.slice(colon + 1)
+  if (colon < 1 || !isToken(name) || !isFieldValue(value)) return null
+  return [name.toLowerCase(), trimmed(value, 0, value.length)]
 }
 
 /** SP and HTAB only: String.trim would also eat 0xa0, which is data here. */
-function trimmed(text: string, start: number, end: number): string {
+export function trimmed(text: string, start: number, end: number): string {
   let from = start
   let to = end
   while (from < to && isSpace(text.charCodeAt(from))) from++

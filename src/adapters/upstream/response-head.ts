@@ -1,6 +1,6 @@
 import type { Header } from '../../core/call.js'
 import type { Fault } from './fault.js'
-import { endToEnd, isFieldValue, listOf, parseField } from './fields.js'
+import { endOfToken, endOfValue, endToEnd, listOf, trimmed } from './fields.js'
 
 /** RFC 9112 §6.3, with every tolerated ambiguity refused: the framing decides what `complete` means. */
 export type BodyFraming =
@@ -20,30 +20,40 @@ export type ResponseHead = {
   readonly keepAliveMs: number
 }
 
-type StatusLine = { readonly version: '1.0' | '1.1'; readonly status: number }
+type StatusLine = {
+  readonly version: '1.0' | '1.1'
+  readonly status: number
+  readonly end: number
+}
 
 const MAX_FIELDS = 256
+const CR = 0x0d
+const LF = 0x0a
+const COLON = 0x3a
 
-/** `text` is one head as latin1, without the empty line. */
-export function parseHead(text: string, method: string): ResponseHead | Fault {
-  const lines = text.split('\r\n')
-  const statusLine = parseStatusLine(lines[0] as string)
+/** `bytes` are one head without the empty line. Octets are looked at, and strings only cut out. */
+export function parseHead(bytes: Buffer, method: string): ResponseHead | Fault {
+  const statusLine = parseStatusLine(bytes)
   if (statusLine === null) return 'malformed_status_line'
-  if (lines.length - 1 > MAX_FIELDS) return 'head_too_large'
   const { version, status } = statusLine
-
+  const text = bytes.toString('latin1')
   const fields: Header[] = []
   let length: string | null = null
   let coding: string | null = null
   let contentType: string | null = null
   let contentEncoding: string | null = null
   let again = false
-  for (let i = 1; i < lines.length; i++) {
-    const field = parseField(lines[i] as string)
-    if (field === null) return 'malformed_header'
-    fields.push(field)
-    const value = field[1]
-    switch (field[0]) {
+  for (let at = statusLine.end; at < bytes.length; ) {
+    // A line begins behind a CRLF, wherever the one before it ended.
+    const from = bytes[at] === CR && bytes[at + 1] === LF ? at + 2 : -1
+    const colon = from === -1 ? -1 : endOfToken(bytes, from, bytes.length)
+    if (colon === from || bytes[colon] !== COLON) return refused(text)
+    if (fields.length === MAX_FIELDS) return 'head_too_large'
+    at = endOfValue(bytes, colon + 1, bytes.length)
+    const name = text.slice(from, colon).toLowerCase()
+    const value = trimmed(text, colon + 1, at)
+    fields.push([name, value])
+    switch (name) {
       case 'content-length':
         again ||= length !== null
         length = value
@@ -77,18 +87,26 @@ export function parseHead(text: string, method: string): ResponseHead | Fault {
 const joined = (before: string | null, value: string): string =>
   before === null ? value : `${before}, ${value}`
 
+/** Too many lines are too many, whatever is wrong with them. */
+const refused = (text: string): Fault =>
+  text.split('\r\n').length - 1 > MAX_FIELDS ? 'head_too_large' : 'malformed_header'
+
+const PREFIX = Buffer.from('HTTP/1.')
+
 /** `HTTP/1.0` or `HTTP/1.1`, a space, 100 to 599, then nothing or a space and any reason. */
-function parseStatusLine(line: string): StatusLine | null {
-  const version = line.charCodeAt(7)
-  if (!line.startsWith('HTTP/1.') || (version !== 0x30 && version !== 0x31)) return null
-  const first = line.charCodeAt(9)
-  const second = line.charCodeAt(10)
-  const third = line.charCodeAt(11)
-  if (line.charCodeAt(8) !== 0x20 || first < 0x31 || first > 0x35) return null
-  if (!isDigit(first) || !isDigit(second) || !isDigit(third)) return null
-  if (line.length > 12 && (line.charCodeAt(12) !== 0x20 || !isFieldValue(line))) return null
+function parseStatusLine(bytes: Buffer): StatusLine | null {
+  const end = endOfValue(bytes, 0, bytes.length)
+  if (end < 12 || (end < bytes.length && !(bytes[end] === CR && bytes[end + 1] === LF))) return null
+  for (let i = 0; i < PREFIX.length; i++) if (bytes[i] !== PREFIX[i]) return null
+  const version = bytes[7] as number
+  const first = bytes[9] as number
+  const second = bytes[10] as number
+  const third = bytes[11] as number
+  if ((version !== 0x30 && version !== 0x31) || bytes[8] !== 0x20) return null
+  if (first < 0x31 || first > 0x35 || !isDigit(second) || !isDigit(third)) return null
+  if (end > 12 && bytes[12] !== 0x20) return null
   const status = (first - 0x30) * 100 + (second - 0x30) * 10 + (third - 0x30)
-  return { version: version === 0x31 ? '1.1' : '1.0', status }
+  return { version: version === 0x31 ? '1.1' : '1.0', status, end }
 }
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39

@@ -101,7 +101,7 @@ export class ResponseReader {
       return null
     }
     if (end - at > MAX_HEAD) return this.#fault('head_too_large')
-    const head = parseHead(chunk.toString('latin1', at, end), this.#method)
+    const head = parseHead(chunk.subarray(at, end), this.#method)
     if (typeof head === 'string') return this.#fault(head)
     if (head.status === 101) return this.#fault('unasked_upgrade')
     const next = end + EMPTY_LINE.length
