@@ -1,4 +1,5 @@
 import type { FrozenRequest } from '../../../src/adapters/upstream/request-head.js'
+import type { ResponseHead } from '../../../src/adapters/upstream/response-head.js'
 import type { ResponseSink } from '../../../src/adapters/upstream/sink.js'
 import type { DispatchRule } from '../../../src/adapters/upstream/upstream.js'
 import type { Header } from '../../../src/core/call.js'
@@ -78,4 +79,13 @@ export function complete(seen: Observation): Extract<Observation, { kind: 'compl
 export function sent(seen: Observation): Extract<Observation, { kind: 'sent' }> {
   if (seen.kind !== 'sent') throw new Error(`not sent: ${JSON.stringify(seen)}`)
   return seen
+}
+
+export const HEAD: ResponseHead = {
+  status: 200,
+  headers: [],
+  framing: { kind: 'chunked' },
+  contentType: null,
+  contentEncoding: null,
+  keepAliveMs: 0,
 }

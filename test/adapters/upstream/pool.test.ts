@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createUpstream, type Upstream } from '../../../src/adapters/upstream/upstream.js'
 import {
@@ -28,6 +30,29 @@ async function answerOf(to: Upstream, rule: typeof POOLED | typeof RULE = POOLED
   const sink = collector()
   complete(await to.send(request(), rule, sink, ALLOWED))
   return sink.body().toString()
+}
+
+/**
+ * Does one thing now, and another in the middle of the poll behind the immediates of now: what is
+ * written then is not read in that poll any more.
+ */
+async function nowAndInNextPoll(now: () => void, then: () => void): Promise<void> {
+  const listener = createServer()
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const near = connect((listener.address() as AddressInfo).port, '127.0.0.1')
+  const [far] = (await once(listener, 'connection')) as [Socket]
+  const done = new Promise<void>((resolve) =>
+    far.once('data', () => {
+      then()
+      resolve()
+    }),
+  )
+  now()
+  setImmediate(() => near.write('now'))
+  await done
+  near.destroy()
+  far.destroy()
+  listener.close()
 }
 
 describe('pooled connections', () => {
@@ -72,6 +97,41 @@ describe('pooled connections', () => {
       expect(tool.stats().reused).toBe(0)
     },
   )
+
+  it('unasked answers on several, leased in one turn: none of them becomes an answer', async () => {
+    const first: Peer[] = []
+    const tool = await against(async (peer) => {
+      if (peer.index < 4) first.push(peer)
+      await answering(OK)(peer)
+    })
+    await Promise.all(Array.from({ length: 4 }, () => answerOf(tool)))
+    // The last write ends in the middle of a poll: the leases share what follows it.
+    for (const peer of first) await peer.write(EVIL)
+    const answers = await Promise.all(Array.from({ length: 4 }, () => answerOf(tool)))
+    expect(answers).toEqual(['ok', 'ok', 'ok', 'ok'])
+    expect(server?.connections()).toBe(8)
+    expect(tool.stats().reused).toBe(0)
+  })
+
+  it('a lease asked for between the two turns of another waits for a poll of its own', async () => {
+    const peers: Peer[] = []
+    const tool = await against(async (peer) => {
+      peers.push(peer)
+      await answering(OK)(peer)
+    })
+    await Promise.all([answerOf(tool), answerOf(tool)])
+    const answers: Promise<string>[] = []
+    const ask = (): void => {
+      answers.push(answerOf(tool).catch(() => 'not complete'))
+    }
+    await nowAndInNextPoll(ask, () => {
+      for (const peer of peers) void peer.write(EVIL)
+      ask()
+    })
+    // The first had its poll before these bytes were there; only the second can have seen them.
+    const [, late] = await Promise.all(answers)
+    expect(late).toBe('ok')
+  })
 
   it.each(['fin', 'reset'] as const)(
     '%s while at rest: the next call opens another',

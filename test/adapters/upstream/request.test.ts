@@ -251,4 +251,26 @@ describe('aborting', () => {
     )
     expect(seen).toMatchObject({ cause: 'aborted', status: 200, partial: { length: 5 } })
   })
+
+  it('one signal over many calls: those under way are cut, those over are not touched', async () => {
+    const abort = new AbortController()
+    const control = { stillAllowed: () => true, signal: abort.signal }
+    let open = 0
+    const tool = await against(async (peer) => {
+      if (peer.index < 2) return answering(OK)(peer)
+      await peer.request()
+      open++
+    })
+    for (let i = 0; i < 2; i++) complete(await tool.send(request(), RULE, collector(), control))
+    const under = Array.from({ length: 3 }, () => tool.send(request(), RULE, collector(), control))
+    while (open < 3) await new Promise((resolve) => setImmediate(resolve))
+    abort.abort()
+    for (const seen of await Promise.all(under)) {
+      expect(seen).toMatchObject({ kind: 'sent', cause: 'aborted' })
+    }
+    expect(await tool.send(request(), RULE, collector(), control)).toMatchObject({
+      kind: 'not_sent',
+      cause: 'aborted',
+    })
+  })
 })

@@ -320,4 +320,28 @@ describe('what passes reaches the upstream as it was judged', () => {
     expect(text).toMatch(/^HTTP\/1\.1 200/)
     expect(upstream.requests).toHaveLength(1)
   })
+
+  it.each(['content-length', 'chunked'] as const)(
+    'a body under %s cut anywhere by the network arrives whole, and the connection goes on',
+    async (framing) => {
+      const body = 'a body of some octets'
+      const fields = framing === 'chunked' ? 'transfer-encoding: chunked' : 'content-length: 21'
+      const coded =
+        framing === 'chunked' ? `a\r\na body of \r\nb\r\nsome octets\r\n0\r\n\r\n` : body
+      const head = `POST /files/a HTTP/1.1\r\nhost: gate\r\n${AUTH}${fields}\r\n\r\n`
+      const client = await rawClient(stand.port)
+      const cuts = [0, 1, 11, coded.length - 1, coded.length]
+      for (const [index, cut] of cuts.entries()) {
+        client.send(head + coded.slice(0, cut))
+        // What was sent first has been read by the time another connection has been answered.
+        if (cut < coded.length) await ask(stand.port, get('/nowhere'))
+        client.send(coded.slice(cut))
+        const answered = (seen: Buffer): boolean =>
+          seen.toString('latin1').split('\r\n\r\nok').length === index + 2
+        await client.until(answered)
+      }
+      expect(upstream.requests.map((seen) => seen.body.toString())).toEqual(cuts.map(() => body))
+      client.socket.destroy()
+    },
+  )
 })
