@@ -82,7 +82,7 @@ async function readWhole(
   const known = bodyFromHead(req, limits.body)
   if (known !== null) return known
   if (expectsContinue) res.writeContinue()
-  const reading = readBody(req, limits.body)
+  const reading = readBody(req, limits.body, 'last_octet')
   lane.reading = reading
   try {
     return await reading.body

@@ -25,8 +25,15 @@ export function bodyFromHead(req: IncomingMessage, { maxBytes }: BodyLimits): Bo
   return Number(length) > maxBytes ? { kind: 'too_large' } : null
 }
 
-/** Whole, capped, and not slower than the limit: one slow client may not hold a place for ever. */
-export function readBody(req: IncomingMessage, limits: BodyLimits): BodyReading {
+/**
+ * Whole, capped, and not slower than the limit: one slow client may not hold a place for ever. It is
+ * there at its last octet; `end` waits until the parser has said so too and `req.complete` is true.
+ */
+export function readBody(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  until: 'last_octet' | 'end' = 'end',
+): BodyReading {
   const known = bodyFromHead(req, limits)
   if (known !== null) return done(known)
   let fail: BodyReading['fail'] = () => false
@@ -42,17 +49,17 @@ export function readBody(req: IncomingMessage, limits: BodyLimits): BodyReading 
     // step is the body: then all of it is here, and takes neither listeners nor a timer.
     process.nextTick(() => {
       if (failed) return
-      if (hasArrived(req)) resolve(arrived(req, limits))
+      if (hasArrived(req, until)) resolve(arrived(req, limits))
       else fail = readSlowly(req, limits, resolve)
     })
   })
   return { body, fail: (fault) => fail(fault) }
 }
 
-/** The end need not have been told yet: what comes behind the announced length is another message. */
-function hasArrived(req: IncomingMessage): boolean {
+function hasArrived(req: IncomingMessage, until: 'last_octet' | 'end'): boolean {
   if (req.destroyed) return false
-  if (req.complete) return true
+  if (req.complete || until === 'end') return req.complete
+  // What comes behind the announced length is another message.
   const { 'content-length': length, 'transfer-encoding': coding } = req.headers
   return coding === undefined && req.readableLength === Number(length)
 }
