@@ -51,7 +51,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   const connections = trackConnections()
   const overload = watchOverload(limits.maxLoopDelayMs)
   const cutOff = new AbortController()
-  // Every call under way listens to it.
+  // Every call that is opening a connection and every WebSocket listens to it.
   setMaxListeners(0, cutOff.signal)
   const terms: Terms = {
     options,
