@@ -6,7 +6,7 @@ process.on('message', async ({ port, connections, ms, request }) => {
   const times = []
   let bad = 0
   const until = performance.now() + ms
-  const one = () =>
+  const one = (_, lane) =>
     new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
       // Every call has an amount of its own, so that nothing decided before answers for it.
@@ -21,7 +21,7 @@ process.on('message', async ({ port, connections, ms, request }) => {
           return resolve()
         }
         sent = performance.now()
-        const cents = 10_000 + ((calls++ * 7919 + connections * 31) % 29_999)
+        const cents = 10_000 + (((calls++ * connections + lane) * 7919) % 29_999)
         own.write(`${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`, amount)
         socket.write(Buffer.from(own))
       }

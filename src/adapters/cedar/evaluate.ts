@@ -1,4 +1,5 @@
 import type { CedarHost, Seat } from './host.js'
+import { bothLooks, type Look, placeOf } from './looks.js'
 import { type LoadedPolicy, type PolicySet, type Slice, sliceOf, textsOf } from './policy-set.js'
 import type { CedarRequest } from './request.js'
 import { type ActionShape, schemaFor } from './schema.js'
@@ -26,13 +27,14 @@ type Prepared = {
   readonly schemaName: string
   /** The arguments any of the action's policies looks at: Cedar is shown no other. */
   readonly reads: ReadonlySet<string>
-  /** Those that a policy about this agent looks at: no other can change its decision. */
-  readonly readsFor: (agent: string) => readonly string[]
+  /** How policies about this agent look at arguments: nothing else can change its decision. */
+  readonly looksFor: (agent: string) => readonly ArgLook[]
   readonly decided: Memory
   /** Without the observed slices that are empty: nothing in them can be satisfied. */
   readonly sets: ReadonlyMap<Slice, { readonly name: string; readonly effects: Effects }>
   readonly observed: readonly string[]
 }
+type ArgLook = { readonly name: string; readonly look: Look }
 type Effects = ReadonlyMap<string, 'permit' | 'forbid'>
 
 /**
@@ -63,7 +65,7 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
     prepared.set(shape.action, {
       schemaName,
       reads,
-      readsFor: readsByAgent(set, shape),
+      looksFor: looksByAgent(set, shape),
       decided: createMemory(),
       sets,
       observed: observed.sort(),
@@ -75,7 +77,7 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
     forRequest(request) {
       const names = prepared.get(request.action.id)
       if (names === undefined) throw new EvaluationFault('engine_fault', 'an unprepared action')
-      const key = keyOf(request, names.readsFor(request.principal.id))
+      const key = keyOf(request, names.looksFor(request.principal.id))
       return (slice, granted) => {
         const found = names.sets.get(slice)
         if (found === undefined) return NOTHING
@@ -96,7 +98,11 @@ export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): E
 const NOTHING: Outcome = { allow: false, policies: [] }
 
 function readsOf(set: PolicySet, shape: ActionShape): ReadonlySet<string> {
-  return new Set(aboutAction(set, shape).flatMap(({ reads }) => reads ?? namesOf(shape)))
+  return new Set(
+    aboutAction(set, shape).flatMap(({ looks }) =>
+      looks === null ? namesOf(shape) : [...looks.keys()],
+    ),
+  )
 }
 
 const namesOf = ({ args }: ActionShape): string[] => args.map(({ name }) => name)
@@ -104,27 +110,42 @@ const aboutAction = (set: PolicySet, { action }: ActionShape): LoadedPolicy[] =>
   set.policies.filter(({ actions }) => actions.includes(action))
 
 /** Worked out for the agents that policies name; all others meet the policies that name nobody. */
-function readsByAgent(set: PolicySet, shape: ActionShape): Prepared['readsFor'] {
+function looksByAgent(set: PolicySet, shape: ActionShape): Prepared['looksFor'] {
   const policies = aboutAction(set, shape)
-  const readBy = (name: string | null): readonly string[] => {
-    const about = policies.filter(({ agent }) => agent === null || agent === name)
-    return [...new Set(about.flatMap(({ reads }) => reads ?? namesOf(shape)))].sort()
+  const asIs = new Map<string, Look>(namesOf(shape).map((name) => [name, 'value']))
+  const looksBy = (agent: string | null): readonly ArgLook[] => {
+    const all = new Map<string, Look>()
+    for (const { agent: about, looks } of policies) {
+      if (about !== null && about !== agent) continue
+      for (const [name, look] of looks ?? asIs) all.set(name, bothLooks(all.get(name) ?? [], look))
+    }
+    return [...all]
+      .map(([name, look]) => ({ name, look }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
   }
-  const named = new Map<string, readonly string[]>()
-  for (const { agent } of policies) if (agent !== null) named.set(agent, readBy(agent))
-  const others = readBy(null)
+  const named = new Map<string, readonly ArgLook[]>()
+  for (const { agent } of policies) {
+    if (agent !== null && !named.has(agent)) named.set(agent, looksBy(agent))
+  }
+  const others = looksBy(null)
   return (agent) => named.get(agent) ?? others
 }
 
 /**
  * All that a decision depends on beside the slice and the grant: who, on what, and the arguments that
- * are looked at, in their order. An absent one is null, which no argument is.
+ * are looked at, in their order: their place among the limits where they are only compared, else as
+ * they are. An absent one is null, which no argument is.
  */
-function keyOf({ principal, resource, entities, context }: CedarRequest, reads: readonly string[]) {
+function keyOf(
+  { principal, resource, entities, context }: CedarRequest,
+  looks: readonly ArgLook[],
+) {
   const told: unknown[] = [principal.id, resource.id]
   for (const { attrs, parents } of entities) told.push(attrs, parents)
-  for (const name of reads) {
-    told.push(Object.hasOwn(context.args, name) ? context.args[name] : null)
+  for (const { name, look } of looks) {
+    const value = Object.hasOwn(context.args, name) ? context.args[name] : undefined
+    if (value === undefined) told.push(null)
+    else told.push(look === 'value' ? value : (placeOf(value, look) ?? value))
   }
   return JSON.stringify(told)
 }

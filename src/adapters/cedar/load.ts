@@ -1,10 +1,11 @@
 import type { PolicyJson } from '@cedar-policy/cedar-wasm/nodejs'
 import { type Annotated, readAnnotations } from './annotations.js'
-import { argsRead, depthOf } from './expression.js'
+import { depthOf } from './expression.js'
 import { readPolicyFiles } from './files.js'
 import { type Finding, fault, hasFaults, warning } from './findings.js'
 import { type Inspector, openInspector } from './inspect.js'
 import { lintPolicy } from './lint.js'
+import { looksOf } from './looks.js'
 import { type LoadedPolicy, type PolicySet, policySet } from './policy-set.js'
 import { rehearse } from './rehearse.js'
 import { type ActionShape, cedarSchema, type PolicyRule, type PolicySchema } from './schema.js'
@@ -168,6 +169,6 @@ const loaded = (policy: Parsed, actions: readonly ActionShape[]): LoadedPolicy =
   mode: policy.mode,
   reason: policy.reason,
   actions: actions.map(({ action }) => action),
-  reads: argsRead(policy.json),
+  looks: looksOf(policy.json),
   agent: agentOf(policy.json),
 })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Mode } from '../../core/capsule/model.js'
 import { canonicalOf } from '../../core/json/build.js'
+import type { Look } from './looks.js'
 import type { PolicySchema } from './schema.js'
 
 export type LoadedPolicy = {
@@ -15,8 +16,8 @@ export type LoadedPolicy = {
   readonly reason: string | null
   /** The actions its scope names. */
   readonly actions: readonly string[]
-  /** Arguments it looks at; null: all of them. */
-  readonly reads: readonly string[] | null
+  /** Arguments it looks at, and how; null: at all of them, as they are. */
+  readonly looks: ReadonlyMap<string, Look> | null
   /** The one agent its scope names: for any other it neither applies nor looks at anything. Null: any. */
   readonly agent: string | null
 }

@@ -351,12 +351,13 @@ describe('an instance that is lost', () => {
     const engine = createCedarEngine({ set, rules: REFUND_RULES, instantiate })
     expect(engine.decide(refund('1')).kind).toBe('permit')
     poison()
-    expect(engine.decide(refund('2'))).toMatchObject({
+    // On the other side of the limit: the first answer is not to be remembered here.
+    expect(engine.decide(refund('200'))).toMatchObject({
       kind: 'error',
       errorClass: 'instance_replaced',
     })
-    expect(engine.decide(refund('2')).kind).toBe('permit')
     expect(engine.decide(refund('200')).kind).toBe('ask')
+    expect(engine.decide(refund('2')).kind).toBe('permit')
     expect(instances.length).toBe(2)
   })
 
@@ -397,7 +398,7 @@ describe('an instance that is lost', () => {
     const hostile = policySet(set.schema, [
       {
         ...{ id: 'x', text: POISON, file: 'x', line: 1, effect: 'permit', hem: false },
-        ...{ mode: 'enforce', reason: null, actions: ['search'], reads: null, agent: null },
+        ...{ mode: 'enforce', reason: null, actions: ['search'], looks: null, agent: null },
       },
     ])
     expect(() => createCedarEngine({ set: hostile, rules: REFUND_RULES, replaces: live })).toThrow()

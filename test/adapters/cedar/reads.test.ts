@@ -1,11 +1,15 @@
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { describe, expect, it } from '@jest/globals'
-import { argsRead } from '../../../src/adapters/cedar/expression.js'
+import { type Look, looksOf } from '../../../src/adapters/cedar/looks.js'
 
-const reads = (condition: string) => {
+const looks = (condition: string): ReadonlyMap<string, Look> | null => {
   const parsed = cedar.policyToJson(`permit (principal, action, resource) when { ${condition} };`)
   if (parsed.type !== 'success') throw new Error(JSON.stringify(parsed.errors))
-  return argsRead(parsed.json)
+  return looksOf(parsed.json)
+}
+const reads = (condition: string) => {
+  const found = looks(condition)
+  return found === null ? null : [...found.keys()].sort()
 }
 
 describe('what a policy looks at', () => {
@@ -31,5 +35,29 @@ describe('what a policy looks at', () => {
     '[context].contains(context)',
   ])('takes everything: %s', (condition) => {
     expect(reads(condition)).toBeNull()
+  })
+})
+
+describe('how a policy looks at an argument', () => {
+  const decimal = (text: string): string => `context.args.d.lessThan(decimal("${text}"))`
+  it.each<[string, string, Look]>([
+    ['context.args.n > 5', 'n', [5]],
+    ['5 >= context.args.n', 'n', [5]],
+    ['context.args.n == 1 || context.args.n < 7 && context.args.n <= 1', 'n', [1, 7]],
+    [decimal('1.5'), 'd', [15_000]],
+    [`${decimal('-1.5')} || context.args.d == decimal("2.0001")`, 'd', [-15_000, 20_001]],
+    [decimal('922337203685477.5807'), 'd', [9_223_372_036_854_775_807n]],
+    ['context.args has n && context.args.n > 2', 'n', [2]],
+    ['context.args has n', 'n', []],
+    // Anything but a comparison with a constant takes the value as it is.
+    ['context.args.n > 5 && context.args.n + 1 > 6', 'n', 'value'],
+    ['context.args.n > context.args.m', 'n', 'value'],
+    ['context.args.s == "EUR"', 's', 'value'],
+    ['context.args.n == -3', 'n', [-3]],
+    // Read as a JavaScript number it would be another one.
+    ['context.args.n < 9007199254740993', 'n', 'value'],
+    ['[1, 2].contains(context.args.n)', 'n', 'value'],
+  ])('%s', (condition, name, look) => {
+    expect(looks(condition)?.get(name)).toEqual(look)
   })
 })
