@@ -157,14 +157,14 @@ const lineOf = (
   { seq, at, sealed }: Appended,
   prev: string,
 ): JournalLine => ({
-  ...(members ?? (JSON.parse(json) as object)),
-  ...sealed,
   v: 1,
   origin,
   seq,
   prev,
   at,
   type,
+  ...(members ?? (JSON.parse(json) as object)),
+  ...sealed,
 })
 
 /** A name of its own for every data folder: lines and capsules of two gates never mix. */

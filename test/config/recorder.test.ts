@@ -147,6 +147,28 @@ describe('the recording thread', () => {
     )
   })
 
+  it('tells of lines in their order, whatever else is asked meanwhile and whichever store is slower', async () => {
+    const { journal, evidence } = await start(place)
+    const told: number[] = []
+    const asked: Promise<unknown>[] = []
+    const append = (n: number): void => {
+      const appended = journal.append([{ type: 'NOTE', json: `{"n":${n}}` }])
+      asked.push(appended.then(([line]) => told.push(line?.seq ?? 0)))
+      // A request pushes out what is waiting: several batches are on their way at once.
+      asked.push(journal.find(`a-${n}`))
+    }
+    for (let n = 0; n < 400; n += 2) {
+      // A batch that has to wait for both stores, and one behind it that waits for one.
+      asked.push(evidence.put(recordOf(`a-${n}`, [jsonPart({ n })])))
+      append(n)
+      append(n + 1)
+      if (n % 10 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await Promise.all(asked)
+    expect(told).toHaveLength(400)
+    expect(told).toEqual(told.toSorted((a, b) => a - b))
+  })
+
   it('never stamps a line before the time its writer was given, also when the clock goes back', async () => {
     let now = Date.parse('2026-05-01T10:00:00.000Z')
     const record = await start(place, { clock: { now: () => now, monotonic: () => 0 } })

@@ -1,5 +1,5 @@
 import { entryFault } from '../../core/journal/line.js'
-import type { Appended, Head, Journal, Signer } from '../../ports.js'
+import type { Appended, Head, Journal, JournalEntry, Signer } from '../../ports.js'
 import type { Committer } from './commit.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
 import type { JournalReport } from './model.js'
@@ -18,7 +18,12 @@ type Pending = {
   readonly reject: (error: unknown) => void
 }
 
-export type Appender = Pick<Journal, 'append'> & {
+export type Appender = {
+  /** `checked`: the caller has been through `entriesFault`, where it had the members at hand. */
+  append(
+    entries: Parameters<Journal['append']>[0],
+    options?: { urgent?: boolean; checked?: boolean },
+  ): ReturnType<Journal['append']>
   /** Why ordinary entries are refused at present. */
   suspended(): string | null
   /** Sets the reserve aside before the first call; without room for it the journal starts suspended. */
@@ -152,16 +157,10 @@ export function createAppender(
         const poison = committer.poison()
         if (poison !== null) throw poison
         const urgent = options?.urgent === true
-        let chars = 0
-        const sealed: SealedEntry[] = []
-        for (const entry of entries) {
-          const { type, json, members } = entry
-          const fault = entryFault(type, json, 'seal' in entry ? undefined : members)
-          if (fault !== null) throw new JournalError('bad_entry', `${type}: ${fault}`)
-          const written = sealEntry(entry, signer)
-          sealed.push(written)
-          chars += written.json.length
-        }
+        const fault = options?.checked === true ? null : entriesFault(entries)
+        if (fault !== null) throw fault
+        const sealed = entries.map((entry) => sealEntry(entry, signer))
+        const chars = sealed.reduce((sum, { json }) => sum + json.length, 0)
         if (entries.length === 0) return resolve([])
         queue.push({ entries: sealed, chars, urgent, resolve, reject })
         wake()
@@ -177,6 +176,15 @@ export function createAppender(
       await running
     },
   }
+}
+
+/** Why one of them cannot stand in a line; null when all can. */
+export function entriesFault(entries: readonly JournalEntry[]): JournalError | null {
+  for (const { type, json, members } of entries) {
+    const fault = entryFault(type, json, members)
+    if (fault !== null) return new JournalError('bad_entry', `${type}: ${fault}`)
+  }
+  return null
 }
 
 const acknowledged = ({ seq, at, hash }: Appended, sealed: Appended['sealed']): Appended =>

@@ -1,6 +1,7 @@
 import type { Plain } from '../../core/json/value.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import type { Clock, Head, Journal, Signer } from '../../ports.js'
+import type { Appender } from './append.js'
 import type { Extent } from './lines.js'
 
 export type JournalOptions = {
@@ -22,7 +23,8 @@ export type JournalOptions = {
   readonly files?: Partial<Files>
 }
 
-export type OpenedJournal = Journal & {
+export type OpenedJournal = Omit<Journal, 'append'> & {
+  append: Appender['append']
   /** The newest state that boot could stand on; fold `lines(seq + 1)` on top. */
   readonly snapshot: { readonly seq: number; readonly state: Plain } | null
   /** `upTo` is the last line folded into `state`, as its append returned it; default: the head. */

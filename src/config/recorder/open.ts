@@ -1,19 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import { EvidenceError } from '../../adapters/evidence/error.js'
 import type { OpenedEvidence } from '../../adapters/evidence/open.js'
+import { entriesFault } from '../../adapters/journal/append.js'
 import { JournalError } from '../../adapters/journal/error.js'
 import { type Extent, readLines } from '../../adapters/journal/lines.js'
 import type { JournalReport, Verified } from '../../adapters/journal/model.js'
 import { createStamp } from '../../adapters/journal/stamp.js'
-import type {
-  Appended,
-  Clock,
-  Evidence,
-  EvidencePart,
-  Head,
-  JournalEntry,
-  JournalLine,
-} from '../../ports.js'
+import type { Appended, Clock, Evidence, Head, JournalLine } from '../../ports.js'
+import { owned, packEntries, packRecord } from './pack.js'
 import { openPost, type Post } from './post.js'
 import { type Answer, fromFault, type Request, type ScribeData, type Status } from './protocol.js'
 import type { Record, RecordPlace } from './record.js'
@@ -132,7 +126,9 @@ function journalOf(
   return {
     origin,
     async append(entries, { urgent = false } = {}) {
-      const write = { kind: 'append', entries: entries.map(withoutMembers), urgent } as const
+      const fault = entriesFault(entries)
+      if (fault !== null) throw fault
+      const write = { kind: 'append', entries: packEntries(entries), urgent } as const
       const lines = (await post.write(write)) as readonly Appended[]
       const last = lines.at(-1)
       if (last !== undefined && last.seq > head.seq) head = { seq: last.seq, hash: last.hash }
@@ -161,13 +157,6 @@ const unverified = (error: Error): Verified => ({
   damage: `not read: ${error.message}`,
 })
 
-/** The writer reads the text; the object stays where it is folded. */
-const withoutMembers = (entry: JournalEntry): JournalEntry =>
-  'seal' in entry
-    ? { type: entry.type, seal: entry.seal, json: entry.json, members: NOTHING }
-    : { type: entry.type, json: entry.json }
-const NOTHING = {}
-
 function evidenceOf(post: Post, thread: Thread, status: () => Status): OpenedEvidence {
   let closing: Promise<void> | null = null
   const closed = (): Promise<never> =>
@@ -185,11 +174,8 @@ function evidenceOf(post: Post, thread: Thread, status: () => Status): OpenedEvi
     put(record, { urgent = false } = {}) {
       if (closing !== null) return closed()
       const transfer: ArrayBuffer[] = []
-      const parts = record.parts.map((part) => portable(part, transfer))
-      return post.write(
-        { kind: 'put', record: { ...record, parts }, urgent },
-        transfer,
-      ) as Promise<void>
+      const packed = packRecord(record, transfer)
+      return post.write({ kind: 'put', record: packed, urgent }, transfer) as Promise<void>
     },
     byAction: (actionId) =>
       ask({ kind: 'by_action', actionId }) as ReturnType<Evidence['byAction']>,
@@ -203,17 +189,3 @@ function evidenceOf(post: Post, thread: Thread, status: () => Status): OpenedEvi
     close: () => (closing ??= close()),
   }
 }
-
-/** The text where there is one, else the value; octets in a buffer of their own, handed over uncopied. */
-function portable(part: EvidencePart, transfer: ArrayBuffer[]): EvidencePart {
-  const { digest, kind, name, value, text, bytes } = part
-  const named = name === undefined ? { digest, kind } : { digest, kind, name }
-  if (text !== undefined) return { ...named, text }
-  if (bytes === undefined) return value === undefined ? named : { ...named, value }
-  const own = owned(bytes)
-  transfer.push(own.buffer)
-  return { ...named, bytes: own }
-}
-
-/** A view may look into a large shared buffer; cloning it would carry all of that along. */
-const owned = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)

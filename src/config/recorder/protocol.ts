@@ -1,7 +1,8 @@
 import { EvidenceError, type EvidenceFault } from '../../adapters/evidence/error.js'
 import { JournalError, type JournalErrorCode, type Place } from '../../adapters/journal/error.js'
 import type { JournalReport, OpenedJournal } from '../../adapters/journal/model.js'
-import type { Evidence, EvidenceRecord, Head, Journal, JournalEntry } from '../../ports.js'
+import type { Evidence, Head, Journal } from '../../ports.js'
+import type { PackedEntries, PackedRecord } from './pack.js'
 import type { RecordPlace } from './record.js'
 
 /** What the judging thread and the recording thread say to each other: plain values, in order. */
@@ -14,8 +15,8 @@ export type ScribeData = {
 
 /** What every call leaves: many a second. All that is ordered while a batch is written goes in the next. */
 export type Write =
-  | { readonly kind: 'append'; readonly entries: readonly JournalEntry[]; readonly urgent: boolean }
-  | { readonly kind: 'put'; readonly record: EvidenceRecord; readonly urgent: boolean }
+  | { readonly kind: 'append'; readonly entries: PackedEntries; readonly urgent: boolean }
+  | { readonly kind: 'put'; readonly record: PackedRecord; readonly urgent: boolean }
 /** Anything else, one by one and past the batches: some of it takes long. */
 export type Request =
   | { readonly kind: 'find'; readonly id: string }

@@ -1,6 +1,7 @@
 import { fdatasyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { JournalReport } from '../../adapters/journal/model.js'
+import { unpackEntries, unpackRecord } from './pack.js'
 import {
   type Answer,
   type Done,
@@ -57,11 +58,15 @@ async function start(): Promise<void> {
   }
   const looking = setInterval(look, LOOK_MS).unref()
 
+  let before: Promise<readonly Done[]> = Promise.resolve([])
   const writeAll = async (number: number, writes: readonly Write[]): Promise<void> => {
-    const done = await Promise.all(writes.map((write) => settled(begin(write, record))))
+    const done = Promise.all(writes.map((write) => settled(begin(write, record))))
+    // Told in the order of the lines: they are folded as they are told.
+    before = before.then(() => done)
+    const told = await before
     // Whoever hears of a refusal can already read why.
     look()
-    tell({ kind: 'written', number, done })
+    tell({ kind: 'written', number, done: told })
   }
   const answer = async (number: number, request: Request): Promise<void> => {
     const done = await settled(handle(request, record))
@@ -88,9 +93,10 @@ function begin(write: Write, { journal, evidence }: Record): Promise<unknown> {
   const { urgent } = write
   switch (write.kind) {
     case 'append':
-      return journal.append(write.entries, { urgent })
+      // The judging thread has looked at them, with their members at hand.
+      return journal.append(unpackEntries(write.entries), { urgent, checked: true })
     case 'put':
-      return evidence.put(write.record, { urgent })
+      return evidence.put(unpackRecord(write.record), { urgent })
   }
 }
 
