@@ -29,7 +29,6 @@ const noState = {
   keyState: async () => null,
 }
 const noEvidence = { ...real.evidence, put: async () => undefined }
-const noSigner = { kid: () => new Uint8Array(32), sign: () => new Uint8Array(64) }
 const permit = { kind: 'permit', policies: [], observed: [], request: {} }
 const noPolicy = (parts) => () => ({
   ...parts.world(),
@@ -41,21 +40,18 @@ const stub = (parts) => ({
   journal: noJournal(parts),
   state: noState,
   evidence: noEvidence,
-  signer: noSigner,
   world: noPolicy(parts),
 })
 const bare = stub(plain.gate.parts)
 const constrained = stub(real)
 const judged = { ...constrained, world: real.world }
-const signed = { ...judged, signer: real.signer }
-const witnessed = { ...signed, evidence: real.evidence }
+const witnessed = { ...judged, evidence: real.evidence }
 const ROWS = [
   ['read, match, digest, capsule', bare],
   ['+ 5 constraints with evidence digests', constrained],
   ['+ Cedar, 100 policies', judged],
-  ['+ Ed25519 signature', signed],
   ['+ evidence store, durable', witnessed],
-  ['+ journal and state, durable (the whole spine)', real],
+  ['+ signed statements, journal and state, durable (the whole spine)', real],
   ['whole spine, 10 policies', few.gate.parts],
   ['whole spine, 1000 policies', many.gate.parts],
 ]
@@ -69,7 +65,7 @@ for (let rep = 0; rep < REPS; rep++) {
     runs[index].c1.push((await load(rig(parts), 1, Math.ceil(CALLS / 10))).p50)
   }
 }
-const whole = median(runs[5].cpu)
+const whole = median(runs[4].cpu)
 table(
   ['spine', 'cpu µs, c=64', 'spread', 'of the whole', 'p50 ms, c=1'],
   ROWS.map(([name], i) => [
@@ -80,6 +76,6 @@ table(
     median(runs[i].c1).toFixed(2),
   ]),
 )
-const ratio = median(runs[7].cpu) / median(runs[6].cpu)
+const ratio = median(runs[6].cpu) / median(runs[5].cpu)
 process.stdout.write(`cost at 1000 policies vs 10: ${ratio.toFixed(2)}x (floor 1.3x)\n`)
 for (const each of [full, plain, few, many]) await each.close()
