@@ -102,16 +102,25 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     }
   }
 
-  const take = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void =>
+  // A request may come in the very packet that ends the handshake: the parser has it, closed or not.
+  const turnedAway = new WeakSet<Duplex>()
+
+  const take = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void => {
+    if (turnedAway.has(req.socket)) return
     connections.take(req.socket, (lane) =>
       serve({ req, res, expectsContinue, lane }).catch((error: unknown) => {
         report({ level: 'error', event: 'exchange_failed', detail: String(error) })
         res.destroy()
       }),
     )
+  }
 
   const server = listener(tls, limits)
-  server.on('secureConnection', turnAwayUnverified)
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (!isUnverified(socket)) return
+    turnedAway.add(socket)
+    socket.destroy()
+  })
   server.on('request', (req, res) => take(req, res, false))
   server.on('checkContinue', (req, res) => take(req, res, true))
   server.on('checkExpectation', (req, res) => take(req, res, false))
@@ -126,6 +135,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   server.on('connect', bare)
   if (passThrough.upgrades) {
     server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+      if (turnedAway.has(socket)) return
       if (!passThrough.takes(req)) return bare(req, socket)
       connections.take(socket, () =>
         passThrough.upgrade(req, socket as Socket, head, cutOff.signal),
@@ -212,10 +222,8 @@ const secureContext = ({ cert, key, clientCa }: TlsFiles) => ({
 })
 
 /** A certificate that fails is never taken for none. */
-function turnAwayUnverified(socket: TLSSocket): void {
-  const presented = Object.keys(socket.getPeerCertificate()).length > 0
-  if (presented && !socket.authorized) socket.destroy()
-}
+const isUnverified = (socket: TLSSocket): boolean =>
+  !socket.authorized && Object.keys(socket.getPeerCertificate()).length > 0
 
 function listen(server: Server | TlsServer, port: number, host: string): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {

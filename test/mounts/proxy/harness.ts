@@ -104,6 +104,8 @@ export async function startStand(options: StandOptions): Promise<Stand> {
       anonymous: false,
     },
     report: ({ event, detail }) => reports.push(`${event}: ${detail ?? ''}`),
+    // Spares every stand the start of a thread; the torture over HTTP and `serve` have theirs.
+    recorder: { in: 'this_thread' },
     ...(options.seam === undefined ? {} : { seam: options.seam }),
   })
   const upstream = createUpstream({ name: 'default', origin: options.upstream })

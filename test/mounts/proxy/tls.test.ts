@@ -76,4 +76,18 @@ describe('TLS', () => {
     after.destroy()
     stand.proxy.reloadTls({ ...LOCALHOST, clientCa: AUTHORITY })
   })
+
+  it('turns away a certificate of an authority it does not know, and never takes it for none', async () => {
+    stand.proxy.reloadTls({ ...LOCALHOST, clientCa: OTHER_NAME.cert })
+    const before = (await stand.capsules()).length
+    const received = upstream.requests.length
+    // With a good token behind it: the certificate alone ends the connection.
+    const raw = await dial(LOCALHOST).then(rawClientOn, () => null)
+    raw?.send(get('/files/a'))
+    expect(raw === null ? '' : (await raw.closed()).toString()).toBe('')
+    expect((await ask(get('/files/a'))).status).toBe(200)
+    expect(await stand.capsules()).toHaveLength(before + 1)
+    expect(upstream.requests.length - received).toBe(1)
+    stand.proxy.reloadTls({ ...LOCALHOST, clientCa: AUTHORITY })
+  })
 })
