@@ -228,6 +228,7 @@ describe('the recording thread', () => {
     await expect(evidence.put(recordOf('late', [jsonPart({ n: 1 })]))).rejects.toMatchObject(lost)
     // Its locks went with it: a restart needs no help.
     await start(place)
+    expect(journal.health()).toEqual({ ok: false, reason: lost.message })
   })
 
   it('that ends under a gate: nothing is sent from then on, and callers are told', async () => {

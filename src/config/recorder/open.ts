@@ -53,7 +53,11 @@ export async function openRecorder(
         return
     }
   })
+  let over = false
   const lost = (why: string): void => {
+    // An error comes before the exit it leads to, and says more.
+    if (over) return
+    over = true
     const error = thread.closed
       ? new JournalError('closed', 'the journal is closed')
       : new JournalError('poisoned', `the recording thread ended: ${why}`)
