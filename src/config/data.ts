@@ -11,15 +11,15 @@ import type { PublicKeyRecord } from '../core/statement/keys.js'
 import { utf8 } from '../core/text.js'
 import type { Appended, Clock, Head, Journal, JournalEntry, JournalLine, Signer } from '../ports.js'
 import { openRecorder } from './recorder/open.js'
-import { openRecord, type Record, type RecordPlace, type RecordSeams } from './recorder/record.js'
+import { openStores, type StoreSeams, type Stores, type StoresPlace } from './recorder/stores.js'
 import { ownSecret } from './secrets.js'
 
 /** Everything of a gate that outlives the process, opened and folded. */
 export type Data = {
   readonly signer: Signer
   readonly keys: () => readonly PublicKeyRecord[]
-  readonly journal: Record['journal']
-  readonly evidence: Record['evidence']
+  readonly journal: Stores['journal']
+  readonly evidence: Stores['evidence']
   readonly state: EmbeddedState
   readonly tenantSalt: string
   /** Each durable line in journal order, after the state has it. */
@@ -46,7 +46,7 @@ export type DataOptions = {
 }
 export type Recorder =
   | { readonly in: 'thread'; readonly seams?: string }
-  | ({ readonly in: 'this_thread' } & RecordSeams)
+  | ({ readonly in: 'this_thread' } & StoreSeams)
 
 export async function openData(options: DataOptions): Promise<Data> {
   const { dir } = options
@@ -58,7 +58,7 @@ export async function openData(options: DataOptions): Promise<Data> {
   const tenantSalt = hex(ownSecret(join(folder('keys'), 'tenant.salt'), 32))
   const masterKey = ownSecret(options.masterKeyFile ?? join(folder('keys'), 'evidence.key'), 32)
 
-  const { journal: inner, evidence } = await record(options, {
+  const { journal: inner, evidence } = await openBoth(options, {
     journalDir: folder('journal'),
     evidenceDir: folder('evidence'),
     keysDir: folder('keys'),
@@ -82,13 +82,13 @@ export async function openData(options: DataOptions): Promise<Data> {
   }
 }
 
-function record(
+function openBoth(
   { clock, report, recorder = { in: 'thread' } }: DataOptions,
-  place: RecordPlace,
-): Promise<Record> {
+  place: StoresPlace,
+): Promise<Stores> {
   return recorder.in === 'thread'
     ? openRecorder(place, clock, report, recorder.seams ?? null)
-    : openRecord(place, clock, report, recorder)
+    : openStores(place, clock, report, recorder)
 }
 
 async function closeAll(...opened: { close(): Promise<void> }[]): Promise<void> {
@@ -109,7 +109,7 @@ async function closingOnFailure<T>(
 }
 
 /** State is what the lines say: from the snapshot, or from the first line (DESIGN §5). */
-async function fold(journal: Record['journal'], state: EmbeddedState): Promise<void> {
+async function fold(journal: Stores['journal'], state: EmbeddedState): Promise<void> {
   const { snapshot } = journal
   if (snapshot !== null) state.load(snapshot.state)
   for await (const line of journal.lines((snapshot?.seq ?? 0) + 1)) state.apply(line)
@@ -117,10 +117,10 @@ async function fold(journal: Record['journal'], state: EmbeddedState): Promise<v
 
 /** The running gate's lines go through the same fold as a restart's: in order, once, after they are durable. */
 function feeding(
-  inner: Record['journal'],
+  inner: Stores['journal'],
   state: EmbeddedState,
   snapshotEvery: number,
-): { journal: Record['journal']; subscribe: Data['subscribe'] } {
+): { journal: Stores['journal']; subscribe: Data['subscribe'] } {
   const listeners = new Set<(line: JournalLine) => void>()
   let applied: Head = inner.head()
   let sinceSnapshot = applied.seq - (inner.snapshot?.seq ?? 0)

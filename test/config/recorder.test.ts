@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,13 +11,14 @@ import { createKeys } from '../../src/adapters/keys/create.js'
 import { systemClock } from '../../src/config/clock.js'
 import { openRecorder } from '../../src/config/recorder/open.js'
 import { fromFault, toFault } from '../../src/config/recorder/protocol.js'
-import { openRecord, type Record } from '../../src/config/recorder/record.js'
-import type { Dispatch } from '../../src/ports.js'
+import { openStores, type Stores } from '../../src/config/recorder/stores.js'
+import type { Dispatch, EvidencePart } from '../../src/ports.js'
 import { bytesPart, evidenceContract, jsonPart, recordOf } from '../contract/evidence.js'
 import { journalContract } from '../contract/journal.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { refund, rig } from '../support/rig.js'
 
+const dist = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).href
 const dyingAt = (file: string): string =>
   `${new URL('../support/die-seams.mjs', import.meta.url).href}?file=${encodeURIComponent(file)}`
 
@@ -42,8 +44,8 @@ async function makePlace(segmentBytes = 64 * 1024 * 1024): Promise<Place & { dir
 const open = (
   place: Place,
   { clock = systemClock, seams = null as string | null } = {},
-): Promise<Record> => openRecorder(place, clock, () => {}, seams)
-const shut = async ({ journal, evidence }: Record): Promise<void> => {
+): Promise<Stores> => openRecorder(place, clock, () => {}, seams)
+const shut = async ({ journal, evidence }: Stores): Promise<void> => {
   await journal.close()
   await evidence.close()
 }
@@ -54,7 +56,7 @@ for (const [name, segmentBytes] of [
 ] as const) {
   journalContract(name, async () => {
     const place = await makePlace(segmentBytes)
-    let record: Record | null = null
+    let record: Stores | null = null
     return {
       open: async () => {
         record = await open(place)
@@ -95,7 +97,7 @@ evidenceContract('the recording thread', async () => {
 
 describe('the recording thread', () => {
   let place: Place & { dir: string }
-  let opened: Record[]
+  let opened: Stores[]
   beforeEach(async () => {
     place = await makePlace()
     opened = []
@@ -104,7 +106,7 @@ describe('the recording thread', () => {
     for (const each of opened) await shut(each).catch(() => undefined)
     rmSync(place.dir, { recursive: true })
   })
-  const start = async (...args: Parameters<typeof open>): Promise<Record> => {
+  const start = async (...args: Parameters<typeof open>): Promise<Stores> => {
     const record = await open(...args)
     opened.push(record)
     return record
@@ -116,7 +118,7 @@ describe('the recording thread', () => {
     await first.journal.append([{ type: 'NOTE', json: '{"n":1}' }])
     await first.journal.writeSnapshot({ folded: true })
     await shut(first)
-    const second = await openRecord(place, systemClock, () => {})
+    const second = await openStores(place, systemClock, () => {})
     expect(second.journal.snapshot?.state).toEqual({ folded: true })
     expect((await second.evidence.byAction('a-1')).state).toBe('present')
     await second.journal.append([{ type: 'NOTE', json: '{"n":2}' }])
@@ -199,6 +201,30 @@ describe('the recording thread', () => {
       ),
       { numRuns: 30 },
     )
+  })
+
+  it('refuses what is no plain value to whoever gave it, and goes on for the others', async () => {
+    const { journal, evidence } = await start(place)
+    const odd = {
+      digest: '0'.repeat(64),
+      kind: 'reason',
+      value: () => 1,
+    } as unknown as EvidencePart
+    await expect(evidence.put(recordOf('odd', [odd]))).rejects.toThrow(/could not be cloned/)
+    await expect(journal.append([{ type: 'NOTE', json: '{}' }])).resolves.toHaveLength(1)
+  })
+
+  it('keeps a process alive for whoever waits, and for nobody else', () => {
+    const text = `
+      const { openRecorder } = await import(${JSON.stringify(dist('config/recorder/open.js'))})
+      const place = { ...${JSON.stringify(place)}, masterKey: new Uint8Array(32) }
+      const { journal } = await openRecorder(place, Date, () => {}, null)
+      const [{ seq }] = await journal.append([{ type: 'NOTE', json: '{}' }])
+      process.stdout.write(String(seq))`
+    const run = spawnSync(process.execPath, ['--input-type=module', '-e', text], {
+      timeout: 30_000,
+    })
+    expect([run.status, run.stdout.toString(), run.stderr.toString()]).toEqual([0, '1', ''])
   })
 
   it('refuses a folder another thread holds, by the name of the error, and leaves its own lock free', async () => {

@@ -76,7 +76,10 @@ export type SeamName =
   | 'after_snapshot'
 export type Seams = { readonly [name in SeamName]?: () => void | Promise<void> }
 
-/** The calls whose failures a test cannot cause with a real disk. */
+/**
+ * How the disk is reached. A thread with nothing else to do syncs in place; tests stand in here for
+ * failures that no real disk can be made to have.
+ */
 export type Files = {
   /** May write less than asked, like write(2). */
   write(fd: number, buffer: Uint8Array, start: number, length: number): number

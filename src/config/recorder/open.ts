@@ -10,7 +10,7 @@ import type { Appended, Clock, Evidence, Head, JournalLine } from '../../ports.j
 import { owned, packEntries, packRecord } from './pack.js'
 import { openPost, type Post } from './post.js'
 import { type Answer, fromFault, type Request, type ScribeData, type Status } from './protocol.js'
-import type { Record, RecordPlace } from './record.js'
+import type { Stores, StoresPlace } from './stores.js'
 
 type Opened = Extract<Answer, { kind: 'opened' }>
 
@@ -24,11 +24,11 @@ const SCRIBE = import.meta.url.endsWith('.ts')
  * cost the thread that judges only the handing over. Same ports, same promises, one order of events.
  */
 export async function openRecorder(
-  place: RecordPlace,
+  place: StoresPlace,
   clock: Pick<Clock, 'now'>,
   report: (event: JournalReport) => void,
   seams: string | null,
-): Promise<Record> {
+): Promise<Stores> {
   const data: ScribeData = { place, now: clock.now(), seams }
   const worker = new Worker(SCRIBE, { workerData: data, execArgv: [], name: 'recorder' })
   const ended = new Promise<number>((resolve) => worker.once('exit', resolve))
@@ -114,13 +114,13 @@ function handshake(
 }
 
 function journalOf(
-  { journalDir, origin }: RecordPlace,
+  { journalDir, origin }: StoresPlace,
   opened: Opened,
   stamp: () => string,
   post: Post,
   thread: Thread,
   status: () => Status,
-): Record['journal'] {
+): Stores['journal'] {
   let head: Head = opened.head
   let closing: Promise<void> | null = null
   const close = async (): Promise<void> => {

@@ -3,11 +3,11 @@ import { JournalError, type JournalErrorCode, type Place } from '../../adapters/
 import type { JournalReport, OpenedJournal } from '../../adapters/journal/model.js'
 import type { Evidence, Head, Journal } from '../../ports.js'
 import type { PackedEntries, PackedRecord } from './pack.js'
-import type { RecordPlace } from './record.js'
+import type { StoresPlace } from './stores.js'
 
 /** What the judging thread and the recording thread say to each other: plain values, in order. */
 export type ScribeData = {
-  readonly place: RecordPlace
+  readonly place: StoresPlace
   readonly now: number
   /** A module that exports named points for crash tests; the thread imports it. */
   readonly seams: string | null

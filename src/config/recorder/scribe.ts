@@ -12,7 +12,7 @@ import {
   toFault,
   type Write,
 } from './protocol.js'
-import { openRecord, type RecordSeams, type Waiting } from './record.js'
+import { openStores, type StoreSeams, type Waiting } from './stores.js'
 
 /**
  * The recording thread: journal and evidence live here, and statements are signed here. Writes are
@@ -34,13 +34,13 @@ const WAITING: Waiting = {
 /** Health may change with nothing under way: a disk that has room again, a segment found damaged. */
 const LOOK_MS = 200
 
-type Record = Awaited<ReturnType<typeof openRecord>>
+type Stores = Awaited<ReturnType<typeof openStores>>
 let now = startedAt
 
 async function start(): Promise<void> {
-  const loaded: RecordSeams = seams === null ? {} : await import(seams)
+  const loaded: StoreSeams = seams === null ? {} : await import(seams)
   const report = (event: JournalReport): void => tell({ kind: 'report', report: event })
-  const record = await openRecord(place, { now: () => now }, report, loaded, WAITING)
+  const record = await openStores(place, { now: () => now }, report, loaded, WAITING)
   const { journal } = record
   let known = statusOf(record)
   tell({
@@ -89,7 +89,7 @@ const settled = (promise: Promise<unknown>): Promise<Done> =>
     (error: unknown) => [undefined, toFault(error)],
   )
 
-function begin(write: Write, { journal, evidence }: Record): Promise<unknown> {
+function begin(write: Write, { journal, evidence }: Stores): Promise<unknown> {
   const { urgent } = write
   switch (write.kind) {
     case 'append':
@@ -100,7 +100,7 @@ function begin(write: Write, { journal, evidence }: Record): Promise<unknown> {
   }
 }
 
-async function handle(request: Request, { journal, evidence }: Record): Promise<unknown> {
+async function handle(request: Request, { journal, evidence }: Stores): Promise<unknown> {
   switch (request.kind) {
     case 'find':
       return journal.find(request.id)
@@ -128,7 +128,7 @@ async function handle(request: Request, { journal, evidence }: Record): Promise<
   }
 }
 
-const statusOf = ({ journal, evidence }: Record): Status => ({
+const statusOf = ({ journal, evidence }: Stores): Status => ({
   journal: journal.health(),
   evidence: evidence.health(),
   findings: evidence.findings(),

@@ -119,6 +119,9 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   server.on('secureConnection', (socket: TLSSocket) => {
     if (!isUnverified(socket)) return
     turnedAway.add(socket)
+    // No call yet, so no capsule: a line of the journal counts it, as it does for floods.
+    count.dropped++
+    limiter.dropped(socket.remoteAddress ?? '')
     socket.destroy()
   })
   server.on('request', (req, res) => take(req, res, false))

@@ -88,6 +88,7 @@ describe('TLS', () => {
     expect((await ask(get('/files/a'))).status).toBe(200)
     expect(await stand.capsules()).toHaveLength(before + 1)
     expect(upstream.requests.length - received).toBe(1)
+    expect(stand.proxy.stats().dropped).toBe(1)
     stand.proxy.reloadTls({ ...LOCALHOST, clientCa: AUTHORITY })
   })
 })

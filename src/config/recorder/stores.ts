@@ -13,17 +13,17 @@ import type {
 import { openJournal } from '../../adapters/journal/open.js'
 import { exportKeyring } from '../../adapters/keys/keyring.js'
 import { openSigner } from '../../adapters/keys/signer.js'
-import type { Clock } from '../../ports.js'
+import type { Clock, Journal } from '../../ports.js'
 
 /** The two stores a call is recorded in. They go together: evidence is there before the line that commits to it. */
-export type Record = {
-  /** `extent` is for readers in another thread than the writer's; with a record in hand, `lines` reads. */
-  readonly journal: Omit<OpenedJournal, 'extent'>
+export type Stores = {
+  /** `extent` and checked appends are between the writer and a thread beside it. */
+  readonly journal: Omit<OpenedJournal, 'extent' | 'append'> & Pick<Journal, 'append'>
   readonly evidence: OpenedEvidence
 }
 
 /** Plain values only: they can be handed to a thread. */
-export type RecordPlace = {
+export type StoresPlace = {
   readonly journalDir: string
   readonly evidenceDir: string
   readonly keysDir: string
@@ -32,7 +32,7 @@ export type RecordPlace = {
   readonly headFile: string | null
   readonly segmentBytes: number
 }
-export type RecordSeams = {
+export type StoreSeams = {
   readonly journalSeams?: JournalSeams
   readonly evidenceSeams?: EvidenceSeams
 }
@@ -41,13 +41,13 @@ export type RecordSeams = {
 export type Waiting = Pick<EvidenceOptions, 'gather'> & Pick<JournalOptions, 'files'>
 
 /** Both stores in the calling thread. */
-export async function openRecord(
-  place: RecordPlace,
+export async function openStores(
+  place: StoresPlace,
   clock: Pick<Clock, 'now'>,
   report: (event: JournalReport) => void,
-  { journalSeams, evidenceSeams }: RecordSeams = {},
+  { journalSeams, evidenceSeams }: StoreSeams = {},
   { gather, files }: Waiting = {},
-): Promise<Record & { readonly journal: OpenedJournal }> {
+): Promise<Stores & { readonly journal: OpenedJournal }> {
   const evidence = await openEvidence({
     dir: place.evidenceDir,
     masterKey: place.masterKey,
