@@ -61,6 +61,7 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
           ? null
           : { header: credential.header, secret: secretOf(`${at}/credential`, credential) },
       deadlines: up.deadlines,
+      paths: up.paths,
     }
   }
 
@@ -117,7 +118,12 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
       : [
           [
             'default',
-            upstreamOf('', { url: given.upstream, credential: given.credential, deadlines: {} }),
+            upstreamOf('', {
+              url: given.upstream,
+              credential: given.credential,
+              deadlines: {},
+              paths: 'folded',
+            }),
           ] as const,
         ]
   const upstreams = record([

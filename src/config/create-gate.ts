@@ -63,7 +63,13 @@ function fromFiles(config: GateConfig): Source {
   const lost = hasUpstreams ? unknownUpstreams(config, loaded.manifests) : []
   if (lost.length > 0) return { ok: false, problems: lost }
   const { operator, mode, policies: policyFolder } = config
-  return { ok: true, source: { operator, mode, manifests: loaded.manifests, policyFolder } }
+  const exactPaths = new Set(
+    Object.entries(config.upstreams).flatMap(([name, { paths }]) =>
+      paths === 'exact' ? [name] : [],
+    ),
+  )
+  const { manifests } = loaded
+  return { ok: true, source: { operator, mode, manifests, policyFolder, exactPaths } }
 }
 
 function fromNothing({ operator, data_dir }: GateConfig): Source {

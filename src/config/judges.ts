@@ -19,6 +19,8 @@ export type JudgesSource = {
   readonly mode: Mode
   readonly manifests: readonly LoadedManifest[]
   readonly policyFolder: string
+  /** Upstreams that tell every spelling of a path apart. */
+  readonly exactPaths?: ReadonlySet<string>
 }
 export type LoadedJudges =
   | {
@@ -40,7 +42,7 @@ export async function loadJudges(
   replaces?: PolicyEngine,
 ): Promise<LoadedJudges> {
   const manifests = [...source.manifests, CANARY_LOADED]
-  const compiled = compileRouter(manifests)
+  const compiled = compileRouter(manifests, source.exactPaths)
   if (!compiled.ok) {
     const problems = compiled.problems.map(({ message, way_out }) => `${message}; ${way_out}`)
     return { ok: false, problems }

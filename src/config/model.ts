@@ -14,6 +14,7 @@ export type UpstreamConfig = {
   readonly client: { readonly cert_file: string; readonly key_file: string } | null
   readonly credential: { readonly header: string; readonly secret: SecretRef } | null
   readonly deadlines: GateFile['upstreams'][string]['deadlines']
+  readonly paths: 'folded' | 'exact'
 }
 export type AgentConfig = {
   /** SHA-256 of the agent's token, hex, from wherever it was kept; null for one known otherwise. */

@@ -64,6 +64,8 @@ const upstream = z
     cert_file: file.optional(),
     key_file: file.optional(),
     credential: credential.optional(),
+    /** `exact`: it tells every spelling of a path apart, so a parameter may look like a literal. */
+    paths: z.enum(['folded', 'exact']).default('folded'),
     /** Upper bounds: a tool's own deadlines hold below them. */
     deadlines: z
       .strictObject({

@@ -28,6 +28,8 @@ const courseOf = (stage: Course): Whole => ({
   mode: stage.mode,
   args: stage.args,
   body: stage.body,
+  notJudged: stage.notJudged,
+  notRead: stage.notRead,
   requestDigest: stage.requestDigest,
   requestOctets: stage.requestOctets,
   agent: stage.agent,

@@ -87,6 +87,7 @@ function documentOf(authorized: Authorized, parts: Parts): ApprovalDocument {
     developer: agent.developer,
     tool,
     args: authorized.args,
+    ...notJudgedIn(authorized),
     request,
     routed_by: { kind, ids, reason: words },
     irreversibility: rule.effect.irreversibility_class,
@@ -97,6 +98,13 @@ function documentOf(authorized: Authorized, parts: Parts): ApprovalDocument {
     manifest_digest: authorized.manifestDigest,
     salt: hex(parts.ids.random(16)),
   })
+}
+
+/** Told apart from what was read, so that nobody takes it for checked. */
+function notJudgedIn({ notJudged }: Authorized): Pick<ApprovalDocument, 'not_judged'> {
+  const { query, members, body } = notJudged
+  if (query.length === 0 && members.length === 0 && !body) return {}
+  return { not_judged: { query, members: members.map(([pointer]) => pointer), body } }
 }
 
 /** The request as it would be sent, without anybody's credentials. */

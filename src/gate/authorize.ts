@@ -2,7 +2,7 @@ import type { ConstraintRecord } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
-import type { Args } from '../core/manifest/read-args.js'
+import type { Args } from '../core/manifest/read-result.js'
 import { utf8 } from '../core/text.js'
 import type { Approval, CedarValue, EvidencePart, PolicyDecision, PolicyRequest } from '../ports.js'
 import { advance } from './advance.js'
@@ -145,7 +145,10 @@ function decisionEvidence(known: Constrained, decision: PolicyDecision, { ids }:
 /** Exact text for decimals; the engine refuses what it could not compare exactly. */
 function policyArgs(args: Args): PolicyRequest['args'] {
   const out: Record<string, CedarValue> = Object.create(null)
-  for (const [name, { type, value }] of args) out[name] = type === 'integer' ? Number(value) : value
+  for (const [name, { type, value }] of args) {
+    if (type === 'object' || type === 'objects') continue
+    out[name] = type === 'integer' ? Number(value) : value
+  }
   return out
 }
 

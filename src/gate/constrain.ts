@@ -6,6 +6,7 @@ import { evidenceOf } from '../core/manifest/evidence.js'
 import { type Facts, selectInputs } from '../core/manifest/inputs.js'
 import type { Constraint } from '../core/manifest/model.js'
 import { type Judgement, needsClaim, type Result } from '../core/manifest/predicates.js'
+import type { NotRead } from '../core/manifest/read-result.js'
 import type { BudgetClaim, BudgetReading, EvidencePart } from '../ports.js'
 import { advance } from './advance.js'
 import { jsonPart } from './dispatch.js'
@@ -24,7 +25,12 @@ export function constrain(admitted: Admitted, parts: Parts): Constrained {
   const asking: string[] = []
   let stopping: { id: string; judged: Judgement } | null = null
   const facts = factsOf(admitted)
-  const salt = salter(admitted.rule.constraints.length, parts)
+  const salt = salter(admitted.rule.constraints.length + 1, parts)
+  if (isAnyUnread(admitted.notRead)) {
+    const part = unreadPart(admitted, salt(), parts)
+    evidence.push(part)
+    records.push(unreadRecord(part.digest))
+  }
   for (const id of admitted.rule.constraints) {
     const constraint = admitted.manifest.constraints[id] as Constraint
     const claim = claimFor(id, constraint, facts, admitted, parts)
@@ -52,6 +58,33 @@ export function constrain(admitted: Admitted, parts: Parts): Constrained {
     )
   }
   return constrained
+}
+
+export const UNREAD_RECORD = 'dev.capsulegate.not_read'
+
+const isAnyUnread = ({ query, members }: NotRead): boolean => query.length > 0 || members.length > 0
+
+/** Observe mode passes what the rule does not read: the record says so, its evidence has the names. */
+const unreadRecord = (evidence_digest: string): ConstraintRecord => ({
+  blocking: false,
+  check_type: 'dev.capsulegate.reading',
+  evidence_digest,
+  id: UNREAD_RECORD,
+  method: 'dev.capsulegate.closed_request',
+  result: 'fail',
+  severity: 'high',
+})
+
+function unreadPart(known: Admitted, salt: string, parts: Parts): EvidencePart {
+  const { query, members } = known.notRead
+  const value = {
+    constraint: UNREAD_RECORD,
+    manifest_digest: known.manifestDigest,
+    members,
+    query,
+    salt,
+  }
+  return jsonPart('constraint', UNREAD_RECORD, value, parts)
 }
 
 /** What the atomic claim read, as records of the windowed constraints. */

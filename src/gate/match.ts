@@ -1,20 +1,22 @@
 import { match as matchRule } from '../core/manifest/match.js'
 import { readArgs } from '../core/manifest/read-args.js'
+import type { NotRead } from '../core/manifest/read-result.js'
 import type { RefusalCode } from '../core/verdict/table.js'
 import { advance } from './advance.js'
 import { Exit } from './exit.js'
 import { digestRequest } from './request-digest.js'
-import { isHttp, type Matched, type Opened, type Parts } from './stage.js'
+import { isHttp, type Known, type Matched, type Opened, type Parts } from './stage.js'
 
 const UNMATCHED = {
   unmatched: 'tool_unknown',
   target_malformed: 'target_malformed',
-  target_ambiguous: 'target_malformed',
+  target_ambiguous: 'target_ambiguous',
 } as const satisfies Record<string, RefusalCode>
 const UNREADABLE = {
   body_too_large: 'body_too_large',
   body_aborted: 'body_aborted',
   body_unreadable: 'body_unreadable',
+  body_not_read: 'body_not_read',
   arg_missing: 'arguments_invalid',
   arg_type: 'arguments_invalid',
   arg_ambiguous: 'arguments_invalid',
@@ -46,7 +48,20 @@ export function match(opened: Opened, parts: Parts): Matched {
       { fault: read.detail },
     )
   }
+  const { args, body, notJudged, notRead } = read
+  if (mode === 'enforce') refuseUnread(known, notRead)
   const { requestDigest, requestOctets } = digestRequest(opened, rule, parts)
-  const { args, body } = read
-  return advance(known, { args, body, requestDigest, requestOctets })
+  return advance(known, { args, body, notJudged, notRead, requestDigest, requestOctets })
+}
+
+/** Frameworks act on what the gate ignores; in observe mode the names are recorded instead (DESIGN §6). */
+function refuseUnread(known: Known, { query: [name], members: [pointer] }: NotRead): void {
+  if (name !== undefined) {
+    const fault = `the tool does not read ${JSON.stringify(name)} from the query`
+    throw new Exit(known, 'query_not_read', { observed: name }, { fault, not_read: name })
+  }
+  if (pointer !== undefined) {
+    const fault = `the tool does not read ${pointer === '' ? 'the body' : pointer}`
+    throw new Exit(known, 'member_not_read', { observed: pointer }, { fault, pointer })
+  }
 }

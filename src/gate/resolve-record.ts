@@ -2,8 +2,9 @@ import { brokenBound, readBounds } from '../core/approval/bounds.js'
 import type { ApprovalDocument } from '../core/approval/document.js'
 import { pseudonym } from '../core/approval/voter.js'
 import { HumanDecision } from '../core/capsule/human.js'
+import { parse } from '../core/json/parse.js'
 import type { Facts } from '../core/manifest/inputs.js'
-import type { ArgValue } from '../core/manifest/read-args.js'
+import { type ArgValue, typedValue } from '../core/manifest/typed-value.js'
 import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
 import { approvalRecord } from './approve.js'
 import { saltedPart } from './dispatch.js'
@@ -276,5 +277,16 @@ function argOf({ type, value }: { type: ArgValue['type']; value: unknown }): Arg
       return { type, value: value as string }
     case 'boolean':
       return { type, value: value as boolean }
+    case 'object':
+    case 'objects':
+      return opaque(type, value as string)
   }
+}
+
+/** Bounds can ask whether it is there, and nothing else of it. */
+function opaque(type: 'object' | 'objects', text: string): ArgValue {
+  const parsed = parse(text)
+  const value = parsed.ok ? typedValue(type, { kind: 'json', value: parsed.value }) : null
+  if (value === null) throw new TypeError('an argument of a document of ours has its type')
+  return value
 }

@@ -4,7 +4,7 @@ import type { Capsule, ConstraintRecord, Mode, Octets } from '../core/capsule/mo
 import type { Crypto } from '../core/crypto.js'
 import type { LoadedManifest, Router } from '../core/manifest/match.js'
 import type { Hitl, Manifest, ToolRule } from '../core/manifest/model.js'
-import type { Args } from '../core/manifest/read-args.js'
+import type { Args, NotJudged, NotRead } from '../core/manifest/read-result.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type {
   Approval,
@@ -97,6 +97,10 @@ export type Matched = Opened & {
   readonly args: Args
   /** The exact JSON text, where the rule reads the body. */
   readonly body: string | null
+  /** Let through without being read: shown to people, bound in the request digest. */
+  readonly notJudged: NotJudged
+  /** Passed although not even let through, because nothing is enforced. */
+  readonly notRead: NotRead
   readonly mode: Mode
   readonly requestDigest: string
   readonly requestOctets: Octets

@@ -33,6 +33,8 @@ tools:
     args: {order: string}
     constraints:
       per_hour: {count: {max: 1, window: 1h}}
+  close:
+    match: POST /v1/close
   once:
     match: POST /v1/once
     args: {order: string}
@@ -94,6 +96,12 @@ type HttpRow = Exclude<
 export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   tool_unknown: { call: post('/v1/unheard-of', {}) },
   target_malformed: { call: post('/v1/../v1/refunds', {}) },
+  target_ambiguous: { call: post('/v1/Refunds', {}) },
+  query_not_read: { call: refund('5', { target: '/v1/refunds?dry_run=1' }) },
+  member_not_read: {
+    call: post('/v1/refunds', { order: `o-${SECRET}`, currency: 'EUR', amount: '5', role: 'x' }),
+  },
+  body_not_read: { call: post('/v1/close', { order: `o-${SECRET}` }) },
   request_malformed: { call: refund('5', { body: { kind: 'malformed', fault: 'length_twice' } }) },
   body_too_large: { call: refund('5', { body: { kind: 'too_large' } }) },
   body_aborted: { call: refund('5', { body: { kind: 'aborted' } }) },

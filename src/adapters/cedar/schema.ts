@@ -1,7 +1,7 @@
 import type { SchemaJson, Type, TypeOfAttribute } from '@cedar-policy/cedar-wasm/nodejs'
 import { canonicalOf } from '../../core/json/build.js'
 import type { Plain } from '../../core/json/value.js'
-import type { Arg, ArgType, ToolRule } from '../../core/manifest/model.js'
+import type { Arg, PolicyArgType, ToolRule } from '../../core/manifest/model.js'
 import { type Finding, fault } from './findings.js'
 
 /** What the schema needs of a manifest rule. */
@@ -15,7 +15,7 @@ export type ActionShape = {
 }
 export type ArgShape = {
   readonly name: string
-  readonly type: ArgType
+  readonly type: PolicyArgType
   readonly optional: boolean
 }
 export type PolicySchema = {
@@ -95,7 +95,7 @@ export function schemaFor(actions: readonly ActionShape[]): SchemaJson<string> {
   }
 }
 
-const TYPES: Readonly<Record<ArgType, Type<string>>> = {
+const TYPES: Readonly<Record<PolicyArgType, Type<string>>> = {
   string: { type: 'String' },
   integer: { type: 'Long' },
   decimal: { type: 'Extension', name: 'decimal' },
@@ -110,8 +110,11 @@ const record = (attributes: Record<string, TypeOfAttribute<string>>) => ({
 
 const shapeOf = (rule: PolicyRule): ActionShape => ({
   action: rule.action,
+  // Objects are read whole and shown to people; to policies they are not there.
   args: Object.entries(rule.args)
-    .map(([name, { type, optional }]) => ({ name, type, optional }))
+    .flatMap(([name, { type, optional }]) =>
+      type === 'object' || type === 'objects' ? [] : [{ name, type, optional }],
+    )
     .sort(by((arg) => arg.name)),
 })
 

@@ -1,5 +1,5 @@
 import { shortestDecimal } from '../../core/json/decimal.js'
-import type { ArgType } from '../../core/manifest/model.js'
+import type { PolicyArgType } from '../../core/manifest/model.js'
 import type { CedarValue } from '../../ports.js'
 
 export type Converted =
@@ -18,7 +18,7 @@ const ILL_FORMED = /\p{Surrogate}/u
  * One typed argument as Cedar wants it. Nothing is coerced, rounded or truncated: a value Cedar cannot
  * hold exactly is refused, and so is every object, so that no `__entity` of an agent gets through.
  */
-export function toCedar(type: ArgType, value: unknown): Converted {
+export function toCedar(type: PolicyArgType, value: unknown): Converted {
   switch (type) {
     case 'string':
       return text(value)

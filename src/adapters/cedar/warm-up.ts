@@ -1,4 +1,4 @@
-import type { ArgType } from '../../core/manifest/model.js'
+import type { PolicyArgType } from '../../core/manifest/model.js'
 import type { CedarValue, PolicyRequest } from '../../ports.js'
 import type { CedarEngine } from './engine.js'
 import type { ActionShape } from './schema.js'
@@ -26,7 +26,7 @@ export const sampleRequest = (shape: ActionShape): PolicyRequest => ({
   approval: { granted: false },
 })
 
-const SAMPLES: Readonly<Record<ArgType, CedarValue>> = {
+const SAMPLES: Readonly<Record<PolicyArgType, CedarValue>> = {
   string: 'sample',
   integer: 1,
   decimal: '1.0',

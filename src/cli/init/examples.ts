@@ -67,6 +67,9 @@ function passing({ type, conditions }: Found): Value | null {
       return String(conditions.gte ?? conditions.lte ?? '1')
     case 'boolean':
       return true
+    case 'object':
+    case 'objects':
+      return null
   }
 }
 

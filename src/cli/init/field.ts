@@ -6,7 +6,7 @@ import {
 } from '../../core/json/decimal.js'
 import { JsonNumber, type JsonValue } from '../../core/json/value.js'
 import type { ArgType } from '../../core/manifest/model.js'
-import { typedValue } from '../../core/manifest/read-args.js'
+import { typedValue } from '../../core/manifest/typed-value.js'
 import type { TestDraft } from './draft.js'
 
 export type Raw =
@@ -96,6 +96,9 @@ export function testValue(name: string, type: ArgType, raw: Raw): TestDraft['arg
     case 'decimal':
     case 'boolean':
       return typed.value
+    case 'object':
+    case 'objects':
+      return null
   }
 }
 

@@ -1,7 +1,7 @@
 import { parse } from '../../core/json/parse.js'
 import { isObject, type JsonObject } from '../../core/json/value.js'
 import { escapePointer, fold } from '../../core/manifest/pointer.js'
-import { mediaFault } from '../../core/manifest/read-args.js'
+import { mediaFault } from '../../core/manifest/read-body.js'
 import { readTarget, type Target } from '../../core/manifest/target.js'
 import type { ToolDraft } from './draft.js'
 import { type Field, newField, see } from './field.js'

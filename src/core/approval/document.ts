@@ -1,8 +1,10 @@
 import type { Octets } from '../capsule/model.js'
 import type { IrreversibilityClass } from '../capsule/registries.js'
+import { exactText } from '../json/exact-text.js'
 import type { Plain } from '../json/value.js'
 import type { Hitl } from '../manifest/model.js'
-import type { Args, ArgValue } from '../manifest/read-args.js'
+import type { Args } from '../manifest/read-result.js'
+import type { ArgValue } from '../manifest/typed-value.js'
 import { deadlineAt, expiryInWords, expiryOf, type OnExpiry } from './deadline.js'
 
 /** What a human is shown, whole, and what their decision is bound to by its JSON-DIGEST (promise 4, 5). */
@@ -14,6 +16,14 @@ export type ApprovalDocument = {
   readonly developer: string
   readonly tool: string
   readonly arguments: { readonly [name: string]: Plain }
+  /** What goes out with the call although no rule looked at it. Absent before it was told. */
+  readonly not_judged?: {
+    readonly query: readonly (readonly [name: string, value: string])[]
+    /** JSON pointers into the body. */
+    readonly members: readonly string[]
+    /** No rule reads the body at all. */
+    readonly body: boolean
+  }
   readonly request: {
     readonly method: string | null
     readonly upstream: string | null
@@ -103,5 +113,8 @@ function exact(arg: ArgValue): Plain {
       return arg.value.toString()
     case 'strings':
       return { count: arg.value.length, items: arg.value }
+    case 'object':
+    case 'objects':
+      return exactText(arg.value)
   }
 }

@@ -2,6 +2,7 @@ import type { Plain } from '../json/value.js'
 import type { RuleDraft } from './expand-rule.js'
 import { inputsOf, type LeafPredicate, leavesOf, thresholdsOf } from './leaves.js'
 import { type ArgType, type Constraint, type Manifest, SOURCES } from './model.js'
+import { readingOf } from './reading.js'
 import { templateCovers } from './template.js'
 import type { Reader } from './tree.js'
 
@@ -13,6 +14,7 @@ export function checkManifest(
 ): void {
   for (const [index, draft] of drafts.entries()) {
     checkReach(reader, draft, drafts.slice(0, index))
+    checkConnection(reader, draft, manifest)
     for (const id of draft.rule.constraints) {
       const constraint = manifest.constraints[id]
       if (constraint !== undefined) checkUse(reader, draft, id, constraint)
@@ -41,12 +43,24 @@ function checkReach(reader: Reader, draft: RuleDraft, earlier: readonly RuleDraf
   }
 }
 
+function checkConnection(reader: Reader, { rule, node }: RuleDraft, manifest: Manifest): void {
+  if (rule.also?.body !== 'any' || rule.connection !== 'pooled') return
+  if (readingOf(rule, manifest).members !== null) return
+  reader.problem(
+    node,
+    'a body that is let through unread may not share a connection',
+    'drop connection: pooled, or read the body',
+  )
+}
+
 type InputType = ArgType | 'json'
+/** Not `object` and `objects`: what is in them is let through whole, and a schema of `$body` can judge it. */
 const ANY: readonly InputType[] = ['string', 'integer', 'decimal', 'boolean', 'strings', 'json']
+const SELECTS: readonly InputType[] = ['string', 'integer', 'boolean']
 const SCALAR: readonly InputType[] = ['string', 'integer', 'decimal', 'boolean']
 const TAKES: Readonly<Record<LeafPredicate['kind'], readonly InputType[]>> = {
-  exists: ANY,
-  absent: ANY,
+  exists: [...ANY, 'object', 'objects'],
+  absent: [...ANY, 'object', 'objects'],
   equals: ['string', 'integer', 'boolean'],
   in_set: ['string', 'integer', 'boolean', 'strings'],
   not_in_set: ['string', 'integer', 'boolean', 'strings'],
@@ -75,9 +89,6 @@ function checkUse(reader: Reader, draft: RuleDraft, id: string, constraint: Cons
     if (typeOf(input) === undefined) {
       reader.problem(node, `${id} reads ${source}, which ${rule.tool} has not`, 'add it to args')
     }
-    if (source === '$body' && ['GET', 'HEAD'].includes(rule.match?.method ?? '')) {
-      reader.problem(node, `${id} reads a body that ${rule.match?.method} has not`, 'read args')
-    }
   }
   for (const { predicate } of leavesOf(constraint.predicate)) {
     const own = 'input' in predicate ? predicate.input : null
@@ -93,7 +104,7 @@ function checkUse(reader: Reader, draft: RuleDraft, id: string, constraint: Cons
     }
     for (const [, { by }] of thresholdsOf(predicate)) {
       const type = by === undefined ? 'string' : typeOf(by)
-      if (type === 'decimal' || type === 'strings' || type === 'json') {
+      if (type !== undefined && !SELECTS.includes(type)) {
         reader.problem(node, `${id}: a ${type} selects no threshold`, 'look up by another input')
       }
     }
@@ -137,6 +148,8 @@ function comparable(type: InputType, literal: Plain): boolean {
       )
     case 'decimal':
     case 'json':
+    case 'object':
+    case 'objects':
       return false
   }
 }

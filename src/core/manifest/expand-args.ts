@@ -5,10 +5,11 @@ import { escapePointer, POINTER } from './pointer.js'
 import type { Template } from './template.js'
 import { type Fields, type Node, type Reader, record } from './tree.js'
 
-const TYPES = ['string', 'integer', 'decimal', 'boolean', 'strings'] as const
+const TYPES = ['string', 'integer', 'decimal', 'boolean', 'strings', 'object', 'objects'] as const
+/** A text in a path, query or header is none of these. */
+const BODY_ONLY: readonly ArgType[] = ['strings', 'object', 'objects']
 const PLACES = ['body', 'query', 'path', 'header'] as const
 const WITH_BODY = ['POST', 'PUT', 'PATCH']
-const NO_BODY = ['GET', 'HEAD']
 
 /** `amount: decimal`, `note: string?`, or `{type, optional, body: /a/b | query: n | path: n | header: n}`. */
 export function expandArgs(
@@ -96,7 +97,7 @@ function source(
     }
     case 'query':
     case 'path': {
-      const name = reader.text(node, /^[^\u0000-\u001f[\]]{1,128}$/, 'a name')
+      const name = reader.text(node, /^[^\u0000-\u001f]{1,128}$/, 'a name')
       return name === undefined ? undefined : { in: place, name }
     }
     case 'header': {
@@ -119,9 +120,6 @@ function placed(
   if (match === null && from.in !== 'body') {
     return reader.problem(node, 'a tool without match has a body only', 'use body: /name')
   }
-  if (match !== null && from.in === 'body' && NO_BODY.includes(match.method)) {
-    return reader.problem(node, `${match.method} has no body to read`, 'use query: name')
-  }
   if (from.in === 'path' && !template.some((p) => p.kind === 'param' && p.name === from.name)) {
     return reader.problem(
       node,
@@ -129,8 +127,8 @@ function placed(
       `write {${from.name}} as a whole segment of match`,
     )
   }
-  if (arg.type === 'strings' && from.in !== 'body') {
-    return reader.problem(node, 'a list is read from the body only', 'use body: /name')
+  if (BODY_ONLY.includes(arg.type) && from.in !== 'body') {
+    return reader.problem(node, `${arg.type} are read from the body only`, 'use body: /name')
   }
   if (from.in === 'path' && arg.optional) {
     return reader.problem(node, 'a path parameter is always there', 'drop optional')

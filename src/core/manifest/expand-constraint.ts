@@ -186,6 +186,8 @@ const FORM: Readonly<Record<ArgType, Plain>> = {
       items: { type: 'array', items: { type: 'string' } },
     },
   },
+  object: { type: 'string' },
+  objects: { type: 'string' },
 }
 
 /** What the evidence of these inputs looks like (core/manifest/inputs.ts `evidenceForm`). */

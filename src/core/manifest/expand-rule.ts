@@ -1,5 +1,6 @@
 import type { IrreversibilityClass } from '../capsule/registries.js'
 import { EFFECT_TYPES, IRREVERSIBILITY_CLASSES } from '../capsule/registries.js'
+import { expandAlso } from './expand-also.js'
 import { expandArgs } from './expand-args.js'
 import { expandHitl } from './expand-hitl.js'
 import { FORWARDED_BY_DEFAULT, isForwardable } from './headers.js'
@@ -14,6 +15,7 @@ export const TOOL_KEYS = [
   'action',
   'resource',
   'args',
+  'also',
   'irreversibility',
   'effect',
   'success',
@@ -45,7 +47,7 @@ export function expandRule(
   node: Node,
   keys: readonly string[],
   key: string | null,
-  manifestId: string,
+  { id: manifestId, version }: { readonly id: string; readonly version: 'v1' | 'v2' },
 ): RuleDraft | undefined {
   const fields = reader.fields(node, keys)
   if (fields === undefined) return undefined
@@ -57,8 +59,19 @@ export function expandRule(
   if (match === 'wrong') return undefined
   const template = match === null ? null : parseTemplate(match.path)
   const args = expandArgs(reader, fields.get('args'), match, template ?? [])
+  const also = fields.get('also')
+  if (version === 'v1' && also !== undefined) {
+    reader.problem(
+      also,
+      'also is no key of gate.constraints/v1',
+      'run capsule-gate manifest migrate',
+    )
+  }
+  const letThrough = version === 'v1' ? undefined : expandAlso(reader, also)
   const effect = readEffect(reader, fields, manifestId, tool)
   const strong = IRREVERSIBILITY_CLASSES.indexOf(effect.irreversibility_class) >= 2
+  // What is left of an unread body would be the head of the next request on a shared connection.
+  const fresh = strong || letThrough?.body === 'any'
   const fromHeaders = Object.values(args).flatMap(({ from }) =>
     from.in === 'header' ? [from.name] : [],
   )
@@ -71,11 +84,12 @@ export function expandRule(
     action: reader.text(fields.get('action'), TOOL_NAME, 'an action name') ?? tool,
     resource: reader.text(fields.get('resource'), id, 'a resource name') ?? tool,
     args,
+    ...(letThrough === undefined ? {} : { also: letThrough }),
     effect,
     success: readSuccess(reader, fields.get('success')),
     deadlines: readDeadlines(reader, fields.get('deadlines')),
     connection:
-      reader.oneOf(fields.get('connection'), ['fresh', 'pooled']) ?? (strong ? 'fresh' : 'pooled'),
+      reader.oneOf(fields.get('connection'), ['fresh', 'pooled']) ?? (fresh ? 'fresh' : 'pooled'),
     close_delimited: reader.oneOf(fields.get('close_delimited'), ['refuse', 'accept']) ?? 'refuse',
     hold_response: reader.flag(fields.get('hold_response')) ?? false,
     capture: reader.oneOf(fields.get('capture'), ['digest', 'full']) ?? 'digest',

@@ -62,12 +62,17 @@ function read(reader: Reader, root: Node): Manifest | undefined {
       : reader.problem(root, 'the manifest has no id', 'write id: com.acme.payments')
   }
   if (isOurs(id)) reader.problem(root, `${id} is the gate's own name`, 'use a name of yours')
-  reader.oneOf(fields.get('manifest'), ['gate.constraints/v1'])
+  const format =
+    reader.oneOf(fields.get('manifest'), ['gate.constraints/v1', 'gate.constraints/v2']) ??
+    'gate.constraints/v2'
   reader.oneOf(reader.fields(fields.get('default'), ['no_match'])?.get('no_match'), ['deny'])
-  const drafts = readRules(reader, root, fields, id)
+  const drafts = readRules(reader, root, fields, {
+    id,
+    version: format === 'gate.constraints/v1' ? 'v1' : 'v2',
+  })
   const constraints = readConstraints(reader, fields, id, drafts)
   const manifest: Manifest = {
-    manifest: 'gate.constraints/v1',
+    manifest: format,
     id,
     version: reader.text(fields.get('version'), /^[\w.+-]{1,64}$/, 'a version like 1.4.0') ?? '1',
     mode: reader.oneOf(fields.get('mode'), ['enforce', 'observe']) ?? 'enforce',
@@ -83,7 +88,12 @@ function read(reader: Reader, root: Node): Manifest | undefined {
   return manifest
 }
 
-function readRules(reader: Reader, root: Node, fields: Fields, id: string): readonly RuleDraft[] {
+function readRules(
+  reader: Reader,
+  root: Node,
+  fields: Fields,
+  of: { readonly id: string; readonly version: 'v1' | 'v2' },
+): readonly RuleDraft[] {
   const tools = fields.get('tools')
   const rules = fields.get('rules')
   if (tools !== undefined && rules !== undefined) {
@@ -93,9 +103,9 @@ function readRules(reader: Reader, root: Node, fields: Fields, id: string): read
   const drafts =
     tools !== undefined
       ? [...(reader.fields(tools, null) ?? [])].map(([name, node]) =>
-          expandRule(reader, node, TOOL_KEYS, name, id),
+          expandRule(reader, node, TOOL_KEYS, name, of),
         )
-      : (reader.list(rules) ?? []).map((node) => expandRule(reader, node, RULE_KEYS, null, id))
+      : (reader.list(rules) ?? []).map((node) => expandRule(reader, node, RULE_KEYS, null, of))
   if (drafts.length === 0 && reader.problems.length === 0) {
     reader.problem(root, 'the manifest has no tool', 'write tools: {name: {match: …}}')
   }

@@ -1,7 +1,9 @@
+import { exactText } from '../json/exact-text.js'
 import type { Plain } from '../json/value.js'
 import type { Constraint, Predicate } from './model.js'
-import type { Args, ArgValue } from './read-args.js'
+import type { Args } from './read-result.js'
 import { record } from './tree.js'
+import type { ArgValue } from './typed-value.js'
 
 /** Everything a constraint may look at. No clock, store or network stands behind it (promise 7). */
 export type Facts = {
@@ -58,6 +60,9 @@ function evidenceForm(arg: ArgValue): Plain {
       return arg.value.toString()
     case 'strings':
       return { count: arg.value.length, items: arg.value }
+    case 'object':
+    case 'objects':
+      return exactText(arg.value)
   }
 }
 

@@ -1,8 +1,16 @@
 import type { Call } from '../call.js'
 import type { Arg, Manifest, ToolRule } from './model.js'
-import { fold, pointerTokens } from './pointer.js'
+import { type Reading, readingOf } from './reading.js'
 import { readTarget, type Segment, type Target } from './target.js'
-import { type Part, parseTemplate, type Template, templatesOverlap } from './template.js'
+import {
+  foldSegments,
+  foldsOnto,
+  mayFoldOnto,
+  type Part,
+  parseTemplate,
+  type Template,
+  templatesOverlap,
+} from './template.js'
 
 /** A loaded manifest: the expanded form and its JSON-DIGEST, which every capsule names. */
 export type LoadedManifest = { readonly manifest: Manifest; readonly digest: string }
@@ -14,19 +22,16 @@ export type Route = {
   readonly manifestDigest: string
   readonly template: Template | null
   readonly args: readonly RouteArg[]
-  readonly readsBody: boolean
-  /** Names that a rule reads elsewhere than in the query: there they would be a second value. */
-  readonly notInQuery: ReadonlySet<string>
+  readonly reading: Reading
+  /** Rules with a literal where this one has a parameter: to some servers a segment may be either. */
+  readonly rivals: readonly Template[]
 }
-export type RouteArg = {
-  readonly name: string
-  readonly arg: Arg
-  /** Of a pointer into the body; nothing where it is read elsewhere. */
-  readonly tokens: readonly string[]
-}
+export type RouteArg = { readonly name: string; readonly arg: Arg }
 export type Router = {
   readonly byShape: ReadonlyMap<string, readonly Route[]>
   readonly byTool: ReadonlyMap<string, readonly Route[]>
+  /** Upstreams that tell every spelling of a path apart. */
+  readonly exactPaths: ReadonlySet<string>
 }
 export type RouterProblem = { readonly message: string; readonly way_out: string }
 
@@ -46,10 +51,16 @@ export type Match =
 
 export function compileRouter(
   manifests: readonly LoadedManifest[],
+  /** `upstreams.X.paths: exact` in gate.yaml. */
+  exactPaths: ReadonlySet<string> = new Set(),
 ): { ok: true; router: Router } | { ok: false; problems: readonly RouterProblem[] } {
-  const routes = manifests.flatMap(({ manifest, digest }) =>
+  const compiled = manifests.flatMap(({ manifest, digest }) =>
     manifest.rules.map((rule) => compileRoute(rule, manifest, digest)),
   )
+  const routes = compiled.map((route) => ({
+    ...route,
+    rivals: exactPaths.has(route.manifest.upstream) ? [] : rivalsOf(route, compiled),
+  }))
   const problems = [...collisions(manifests, routes)]
   if (problems.length > 0) return { ok: false, problems }
   const byShape = new Map<string, Route[]>()
@@ -60,7 +71,7 @@ export function compileRouter(
       push(byShape, shape(route.rule.match.method, route.template.length), route)
     }
   }
-  return { ok: true, router: { byShape, byTool } }
+  return { ok: true, router: { byShape, byTool, exactPaths } }
 }
 
 const shape = (method: string, segments: number): string => `${method} ${segments}`
@@ -70,34 +81,43 @@ const push = (map: Map<string, Route[]>, key: string, route: Route): void => {
   else list.push(route)
 }
 
-function compileRoute(rule: ToolRule, manifest: Manifest, manifestDigest: string): Route {
-  const sources = Object.entries(rule.args)
-  const selects = rule.constraints.flatMap((id) =>
-    Object.values(manifest.constraints[id]?.select ?? {}),
-  )
+function compileRoute(
+  rule: ToolRule,
+  manifest: Manifest,
+  manifestDigest: string,
+): Omit<Route, 'rivals'> {
+  const reading = readingOf(rule, manifest)
+  // An upstream may take what it did not read of a body for the head of the next request.
+  const unread = reading.members === null && reading.unread === 'let_through'
   return {
-    rule,
+    rule: unread ? { ...rule, connection: 'fresh' } : rule,
     manifest,
     manifestDigest,
     template: rule.match === null ? null : parseTemplate(rule.match.path),
-    args: sources.map(([name, arg]) => ({
-      name,
-      arg,
-      tokens: arg.from.in === 'body' ? pointerTokens(arg.from.pointer) : [],
-    })),
-    readsBody: sources.some(([, arg]) => arg.from.in === 'body') || selects.includes('$body'),
-    notInQuery: new Set([
-      '_method',
-      ...sources.flatMap(([name, { from }]) =>
-        from.in === 'query'
-          ? []
-          : [
-              fold(name),
-              fold(from.in === 'body' ? (pointerTokens(from.pointer).at(-1) ?? '') : from.name),
-            ],
-      ),
-    ]),
+    args: Object.entries(rule.args).map(([name, arg]) => ({ name, arg })),
+    reading,
   }
+}
+
+/** HEAD is answered by what answers GET, so its path is held against GET's rules too. */
+const heldAgainst = (method: string): readonly string[] =>
+  method === 'HEAD' ? ['HEAD', 'GET'] : [method]
+
+function rivalsOf(
+  { rule, template, manifest }: Omit<Route, 'rivals'>,
+  all: readonly Omit<Route, 'rivals'>[],
+): readonly Template[] {
+  if (rule.match === null || template === null) return []
+  const methods = heldAgainst(rule.match.method)
+  return all.flatMap((other) =>
+    other.manifest.upstream === manifest.upstream &&
+    other.rule.match !== null &&
+    other.template !== null &&
+    methods.includes(other.rule.match.method) &&
+    mayFoldOnto(template, other.template)
+      ? [other.template]
+      : [],
+  )
 }
 
 /** Between manifests there is no order, so no path and no tool may have two answers. */
@@ -136,6 +156,12 @@ function* collisions(
 
 const unmatched = (detail: string): Match => ({ ok: false, code: 'unmatched', detail })
 
+const SECOND_SPELLING: Match = {
+  ok: false,
+  code: 'target_ambiguous',
+  detail: 'the path is a second spelling of one that a rule names',
+}
+
 /** HEAD is not GET, and no header changes the method. */
 export function match(router: Router, call: Call): Match {
   if (call.kind === 'function') {
@@ -156,23 +182,53 @@ export function match(router: Router, call: Call): Match {
     }
     if (route.rule.match.method !== call.method) continue
     const fit = fitTemplate(route.template, segments)
-    if (fit === 'ambiguous') {
-      const detail = 'the path is a second spelling of one that a rule names'
-      return { ok: false, code: 'target_ambiguous', detail }
-    }
-    if (fit !== null) return { ok: true, route, params: fit, target: read.target }
+    if (fit === 'ambiguous') return SECOND_SPELLING
+    if (fit === null) continue
+    const isRivals = route.rivals.length > 0 && foldsOntoAny(route, segments)
+    return isRivals ? SECOND_SPELLING : { ok: true, route, params: fit, target: read.target }
   }
-  return unmatched(`no rule for ${call.method} on this path`)
+  return named === null &&
+    foldedRule(router, call.method, segments)?.manifest.upstream === call.upstream
+    ? SECOND_SPELLING
+    : unmatched(`no rule for ${call.method} on this path`)
 }
 
-/** The upstream whose manifest has a rule for this request: how a mount with several of them chooses. */
+/** A segment taken as a parameter could be the literal of another rule, which the upstream would run. */
+function foldsOntoAny({ rivals }: Route, segments: readonly Segment[]): boolean {
+  const folded = foldSegments(segments)
+  return rivals.some((rival) => foldsOnto(rival, folded))
+}
+
+/** A rule that no server need tell from this path, although it is spelled otherwise. */
+function foldedRule(
+  router: Router,
+  method: string,
+  segments: readonly Segment[],
+): Route | undefined {
+  const folded = foldSegments(segments)
+  return heldAgainst(method)
+    .flatMap((held) => router.byShape.get(shape(held, segments.length)) ?? [])
+    .find(
+      ({ template, manifest }) =>
+        template !== null &&
+        !router.exactPaths.has(manifest.upstream) &&
+        foldsOnto(template, folded),
+    )
+}
+
+/**
+ * The upstream whose manifest has a rule for this request, if only by a second spelling: how a mount
+ * with several of them chooses, and what no pass-through route may take.
+ */
 export function upstreamOf(router: Router, method: string, target: string): string | null {
   const read = readTarget(target)
   if (!read.ok) return null
   const { segments } = read.target
-  const route = router.byShape
-    .get(shape(method, segments.length))
-    ?.find(({ template }) => template !== null && fitTemplate(template, segments) !== null)
+  const route =
+    router.byShape
+      .get(shape(method, segments.length))
+      ?.find(({ template }) => template !== null && fitTemplate(template, segments) !== null) ??
+    foldedRule(router, method, segments)
   return route?.manifest.upstream ?? null
 }
 

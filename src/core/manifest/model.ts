@@ -4,7 +4,8 @@ import type { Plain } from '../json/value.js'
 
 /** The full manifest: what the short form expands to, what `manifest show --expanded` prints and what is digested. */
 export type Manifest = {
-  readonly manifest: 'gate.constraints/v1'
+  /** v1 lets everything through that its rules do not read; v2 only what `also` names. */
+  readonly manifest: 'gate.constraints/v1' | 'gate.constraints/v2'
   /** Reverse-DNS; bare constraint ids are prefixed with it. */
   readonly id: string
   readonly version: string
@@ -18,7 +19,17 @@ export type Manifest = {
   readonly tests: readonly ManifestTest[]
 }
 
-export type ArgType = 'string' | 'integer' | 'decimal' | 'boolean' | 'strings'
+export type ArgType =
+  | 'string'
+  | 'integer'
+  | 'decimal'
+  | 'boolean'
+  | 'strings'
+  /** Read whole; predicates cannot look inside and policies do not see them. */
+  | 'object'
+  | 'objects'
+/** What policies can see. */
+export type PolicyArgType = Exclude<ArgType, 'object' | 'objects'>
 export type ArgSource =
   | { readonly in: 'body'; readonly pointer: string }
   | { readonly in: 'query'; readonly name: string }
@@ -29,6 +40,15 @@ export type Arg = { readonly type: ArgType; readonly optional: boolean; readonly
 /** `path` is a template: literal segments and `{name}`; matched against the raw, refused-not-normalised path. */
 export type HttpMatch = { readonly method: string; readonly path: string }
 
+/** What a tool lets through without reading it: bound in the request digest, shown as not judged. */
+export type Also = {
+  readonly query: readonly string[] | 'any'
+  /** JSON pointers. */
+  readonly body: readonly string[] | 'any'
+}
+/** A rule of a v1 manifest has no `also` and means this. */
+export const LET_EVERYTHING: Also = { query: 'any', body: 'any' }
+
 export type ToolRule = {
   readonly tool: string
   /** Null: called by its name (a function, a guarded route), never found by method and path. */
@@ -37,6 +57,8 @@ export type ToolRule = {
   readonly action: string
   readonly resource: string
   readonly args: { readonly [name: string]: Arg }
+  /** Absent in v1. */
+  readonly also?: Also
   readonly effect: {
     readonly type: string
     readonly irreversibility_class: IrreversibilityClass

@@ -5,7 +5,8 @@ import { type Consequence, consequence, evaluate } from './evaluate.js'
 import { type Facts, usesClock } from './inputs.js'
 import type { Manifest, ManifestTest, ToolRule } from './model.js'
 import type { Result } from './predicates.js'
-import { type Args, type ArgValue, typedValue } from './read-args.js'
+import type { Args } from './read-result.js'
+import { type ArgValue, typedValue } from './typed-value.js'
 
 export type TestFailure = {
   /** As listed, from 1. */

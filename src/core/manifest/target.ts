@@ -5,12 +5,13 @@ import { fromUtf8 } from '../text.js'
  * two servers could read as two different resources does not pass, and what passes is forwarded as it
  * stands.
  */
+export type QueryPair = readonly [name: string, value: string]
 export type Segment = { readonly raw: string; readonly text: string }
 export type Target = {
   readonly segments: readonly Segment[]
   /** Decoded pairs in received order, duplicates kept. `+` is a space, as forms have it. */
-  readonly query: readonly (readonly [name: string, value: string])[]
-  /** A raw `;` in the query, which some servers take for a separator. */
+  readonly query: readonly QueryPair[]
+  /** A raw `;` in the query: `query` is then split there too, because some servers do. */
   readonly semicolon: boolean
 }
 export type TargetRead =
@@ -18,8 +19,8 @@ export type TargetRead =
   | { readonly ok: false; readonly detail: string }
 
 const MAX_TARGET = 16 * 1024
-/** RFC 3986 pchar without percent, which is checked apart. */
-const PATH = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/
+/** RFC 3986 pchar without percent, which is checked apart, and without `;` (see below). */
+const PATH = /^(?:[A-Za-z0-9\-._~!$&'()*+,=:@/]|%[0-9A-Fa-f]{2})*$/
 /** WHATWG serialisers leave brackets, braces and bars unescaped in queries. */
 const QUERY = /^(?:[!$&-;=?-[\]^-~]|%[0-9A-Fa-f]{2})*$/
 /** Letters, digits, and `-`, `_`, `~`: escaping them is a second spelling. Dot is refused as such. */
@@ -36,6 +37,8 @@ export function readTarget(target: string): TargetRead {
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
   const query = mark < 0 ? '' : target.slice(mark + 1)
+  // Java containers cut `;…` off a segment before they map it: `/export;x` is `/export` to them.
+  if (path.includes(';')) return refused('the path holds a raw ";"')
   if (!PATH.test(path)) return refused('the path holds a character or escape that may not be there')
   if (!QUERY.test(query)) {
     return refused('the query holds a character or escape that may not be there')
@@ -53,11 +56,13 @@ export function readTarget(target: string): TargetRead {
     const text = percentDecode(raw)
     if (text === null) return refused('the path is not UTF-8 once decoded')
     if (escaped && ESCAPE_LEFT.test(text)) return refused('the path is percent-encoded twice')
-    // Java containers cut `;…` off a segment before they look at dots.
+    // The same containers, where they decode first.
     const [head] = text.includes(';') ? text.split(';', 1) : [text]
     if (head === '' || head === '.' || head === '..') {
       return refused('the path holds an empty or dot segment')
     }
+    // IIS cuts trailing dots, so that `/export.` would be `/export`.
+    if (text.endsWith('.')) return refused('a segment of the path ends in a dot')
     segments.push({ raw, text })
   }
   const pairs = readQuery(query)
@@ -65,10 +70,10 @@ export function readTarget(target: string): TargetRead {
   return { ok: true, target: { segments, query: pairs, semicolon: query.includes(';') } }
 }
 
-function readQuery(query: string): [string, string][] | null {
-  const pairs: [string, string][] = []
+function readQuery(query: string): QueryPair[] | null {
+  const pairs: QueryPair[] = []
   if (query === '') return pairs
-  for (const part of query.split('&')) {
+  for (const part of query.split(query.includes(';') ? /[&;]/ : '&')) {
     if (part === '') continue
     const equals = part.indexOf('=')
     const name = percentDecode(spaced(equals < 0 ? part : part.slice(0, equals)))
@@ -80,9 +85,12 @@ function readQuery(query: string): [string, string][] | null {
 }
 const spaced = (text: string): string => text.replaceAll('+', ' ')
 
-/** Once, strictly UTF-8; the caller has checked that every percent sign starts an escape. */
+/**
+ * Once, strictly UTF-8; the caller has checked that every percent sign starts an escape. What is not
+ * escaped is one octet a character.
+ */
 export function percentDecode(text: string): string | null {
-  if (!text.includes('%')) return text
+  if (!/[%\u0080-\u00ff]/.test(text)) return text
   const bytes: number[] = []
   for (let i = 0; i < text.length; i++) {
     if (text[i] === '%') {

@@ -1,8 +1,14 @@
-import { percentDecode, readTarget } from './target.js'
+import { fold } from './pointer.js'
+import { percentDecode, readTarget, type Segment } from './target.js'
 
 /** `/v1/orders/{order}/lines`: literal segments and whole-segment parameters. */
 export type Part =
-  | { readonly kind: 'literal'; readonly raw: string; readonly text: string }
+  | {
+      readonly kind: 'literal'
+      readonly raw: string
+      readonly text: string
+      readonly folded: string
+    }
   | { readonly kind: 'param'; readonly name: string }
 export type Template = readonly Part[]
 
@@ -14,7 +20,8 @@ export function parseTemplate(path: string): Template | null {
   if (!path.startsWith('/')) return null
   const parts: Part[] = []
   const names = new Set<string>()
-  for (const raw of path.slice(1).split('/')) {
+  const segments = path.slice(1).split('/')
+  for (const [index, raw] of segments.entries()) {
     const name = PARAM.exec(raw)?.[1]
     if (name !== undefined) {
       if (names.has(name)) return null
@@ -22,11 +29,39 @@ export function parseTemplate(path: string): Template | null {
       parts.push({ kind: 'param', name })
     } else {
       if (raw.includes('?') || !readTarget(`/${raw}`).ok) return null
-      parts.push({ kind: 'literal', raw, text: percentDecode(raw) ?? raw })
+      const text = percentDecode(raw) ?? raw
+      const folded = foldSegment(text, index === segments.length - 1)
+      parts.push({ kind: 'literal', raw, text, folded })
     }
   }
   return parts
 }
+
+/**
+ * What routers ignore: letter case (Express), one suffix of the last segment (Rails' format) and
+ * trailing spaces (IIS). Two spellings that fold alike may be one route to the upstream.
+ */
+export function foldSegment(text: string, last: boolean): string {
+  const plain = fold(text).replace(/ +$/, '')
+  return last ? plain.replace(/(?<=.)\.[^.]*$/, '') : plain
+}
+
+export const foldSegments = (segments: readonly Segment[]): readonly string[] =>
+  segments.map(({ text }, index) => foldSegment(text, index === segments.length - 1))
+
+/** A router that folds would take these segments for the template's route. */
+export const foldsOnto = (template: Template, folded: readonly string[]): boolean =>
+  template.length === folded.length &&
+  template.every((part, index) => part.kind === 'param' || part.folded === folded[index])
+
+/** `rival` has a literal where `template` has a parameter, and the rest can fit both. */
+export const mayFoldOnto = (template: Template, rival: Template): boolean =>
+  template.length === rival.length &&
+  template.some((part, index) => part.kind === 'param' && rival[index]?.kind === 'literal') &&
+  template.every((part, index) => {
+    const other = rival[index] as Part
+    return part.kind === 'param' || other.kind === 'param' || part.folded === other.folded
+  })
 
 /** Some path fits both. */
 export const templatesOverlap = (a: Template, b: Template): boolean =>

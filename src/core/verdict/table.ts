@@ -59,6 +59,10 @@ export const TABLE = {
     'The request target is not in a form that can be judged.',
     'Send a plain origin-form path without dot segments or encoded slashes.',
   ]),
+  target_ambiguous: denied(400, HTTP, [
+    'The path is a second spelling of one that an operator governs otherwise.',
+    'Send the path exactly as the tool has it: letter case, no suffix, GET instead of HEAD.',
+  ]),
   request_malformed: denied(400, HTTP, [
     'The request is framed or labelled in a way that can be read as two different requests.',
     FIX_AND_RESEND,
@@ -70,8 +74,20 @@ export const TABLE = {
     'Send application/json without content coding, byte order mark or duplicate names.',
   ]),
   arguments_invalid: denied(400, EVERYWHERE, [
-    "An argument is missing or not of the tool's declared type.",
+    "An argument is missing, not of the tool's declared type, or could be read in two ways.",
     FIX_AND_RESEND,
+  ]),
+  query_not_read: denied(400, HTTP, [
+    'The query holds a name that this tool does not read.',
+    'Leave the named parameter out and send the call again; nothing was dispatched.',
+  ]),
+  member_not_read: denied(400, EVERYWHERE, [
+    'The body holds a member that this tool does not read.',
+    'Leave the named member out and send the call again; nothing was dispatched.',
+  ]),
+  body_not_read: denied(400, HTTP, [
+    'The call has a body, and this tool reads none.',
+    'Send the call without a body; nothing was dispatched.',
   ]),
   // admit
   unauthenticated: denied(401, HTTP, [

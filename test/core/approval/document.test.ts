@@ -17,7 +17,7 @@ import { hex } from '../../../src/core/hex.js'
 import { jsonDigest } from '../../../src/core/json/build.js'
 import type { Plain } from '../../../src/core/json/value.js'
 import type { ToolRule } from '../../../src/core/manifest/model.js'
-import type { Args } from '../../../src/core/manifest/read-args.js'
+import type { Args } from '../../../src/core/manifest/read-result.js'
 import { manifestOf, PAYMENTS } from '../../support/manifests.js'
 
 const rule = manifestOf(PAYMENTS).rules[0] as ToolRule

@@ -17,7 +17,7 @@ describe('the manifest of the design page', () => {
 
   it('expands every short form', () => {
     expect(manifest).toMatchObject({
-      manifest: 'gate.constraints/v1',
+      manifest: 'gate.constraints/v2',
       version: '1',
       mode: 'enforce',
       default: { no_match: 'deny' },
@@ -34,6 +34,7 @@ describe('the manifest of the design page', () => {
       },
       success: { status: ['200-299'], unless: [] },
       deadlines: { connect_ms: 5000, first_byte_ms: 30000, total_ms: 60000 },
+      also: { query: [], body: [] },
       connection: 'fresh',
       capture: 'digest',
       constraints: ['com.acme.payments.amount_cap', 'com.acme.payments.known_currency'],
@@ -199,7 +200,28 @@ describe('refusals', () => {
       'no constraint id',
     ],
     ['nothing asked', cap('{}'), 'nothing is asked'],
-    ['a body on GET', tool('match: GET /v1\nargs: {a: {type: string, body: /a}}'), 'no body'],
+    [
+      'also for a query in v1',
+      `manifest: gate.constraints/v1\n${tool('match: GET /v1\nalso: {query: any}')}`,
+      'no key of gate.constraints/v1',
+    ],
+    ['a word that is not any', tool('match: GET /v1\nalso: {query: all}'), 'not a known value'],
+    ['the root as a pointer', tool("match: GET /v1\nalso: {body: ['']}"), 'a JSON pointer'],
+    [
+      'an unread body on a shared connection',
+      tool('match: GET /v1\nalso: {body: any}\nconnection: pooled'),
+      'may not share a connection',
+    ],
+    [
+      'an object in a query',
+      tool('match: GET /v1\nargs: {a: {type: object, query: a}}'),
+      'from the body only',
+    ],
+    [
+      'a predicate over an object',
+      tool('match: POST /v1\nargs: {a: object}\nconstraints: {c: {a: {schema: {type: string}}}}'),
+      'cannot read a object',
+    ],
     [
       'a path parameter that is not there',
       tool('match: GET /v1\nargs: {a: {type: string, path: a}}'),

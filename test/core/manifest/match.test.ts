@@ -4,6 +4,7 @@ import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { manifestDigest } from '../../../src/core/manifest/expand.js'
 import { compileRouter, match, upstreamOf } from '../../../src/core/manifest/match.js'
 import { readTarget } from '../../../src/core/manifest/target.js'
+import { foldSegments, foldsOnto } from '../../../src/core/manifest/template.js'
 import { httpCall, manifestOf, PAYMENTS, routerOf } from '../../support/manifests.js'
 
 const API = `id: com.acme.api
@@ -69,6 +70,12 @@ describe('a target', () => {
     ['/v1?x=%C0%AE', 'an overlong dot in the query'],
     ['/v1/%252e%252e', 'two layers of encoding'],
     ['/v1/{order}', 'a brace'],
+    ['/v1/export;x', 'a path parameter'],
+    ['/v1/export;', 'a bare semicolon'],
+    ['/v1;a=b/export', 'a path parameter in the middle'],
+    ['/v1/export.', 'a trailing dot'],
+    ['/v1./export', 'a trailing dot in the middle'],
+    ['/v1/export...', 'three dots behind a name'],
     [`/${'a'.repeat(20_000)}`, 'twenty thousand characters'],
   ])('%j is refused: %s', (target) => {
     expect(readTarget(target).ok).toBe(false)
@@ -83,7 +90,9 @@ describe('a target', () => {
     '/v1/100%25',
     '/v1?',
     '/v1?a[b]=c|d',
-    "/v1/a!$&'()*+,;=b",
+    "/v1/a!$&'()*+,=b",
+    '/v1/.well-known',
+    '/v1/a%3Bb',
   ])('%j is read', (target) => {
     expect(readTarget(target).ok).toBe(true)
   })
@@ -155,11 +164,9 @@ describe('a match', () => {
   })
 
   it.each([
-    ['HEAD', '/v1/orders/7'],
     ['get', '/v1/orders/7'],
     ['POST', '/v1/orders/7'],
     ['GET', '/v1/orders'],
-    ['GET', '/V1/orders/7'],
     ['GET', '/v1/orders/7/lines'],
   ])('%s %s has none', (method, target) => {
     expect(toolOf(match(router, httpCall(method, target)))).toBe('unmatched')
@@ -177,6 +184,14 @@ describe('a match', () => {
     ['GET', '/caf%c3%a9'],
   ])('refuses %s %s, a second spelling that would fall to a broader rule', (method, target) => {
     expect(toolOf(match(broad, httpCall(method, target)))).toBe('target_ambiguous')
+  })
+
+  it.each([
+    ['GET', '/V1/orders/7'],
+    ['HEAD', '/v1/orders/7'],
+  ])('refuses %s %s, which a server may run as what a rule governs', (method, target) => {
+    expect(toolOf(match(router, httpCall(method, target)))).toBe('target_ambiguous')
+    expect(upstreamOf(router, method, target)).toBe('default')
   })
 
   it('ignores method override headers', () => {
@@ -251,5 +266,95 @@ describe('several manifests', () => {
   it('are refused with one tool name or one id in two', () => {
     expect(compile(one('a', 't', 'GET /a'), one('b', 't', 'GET /b')).ok).toBe(false)
     expect(compile(PAYMENTS, PAYMENTS.replace('/v1', '/v2')).ok).toBe(false)
+  })
+})
+
+describe('paths that routers fold', () => {
+  const FOLDED = `id: com.acme.folded
+tools:
+  export: {match: "GET /orders/export"}
+  report: {match: "GET /files/report.csv"}
+  upper: {match: "GET /Lists/{id}/x"}
+  lower: {match: "GET /lists/{id}/X"}
+  order: {match: "GET /orders/{id}", args: {id: string}}
+  file: {match: "GET /files/{name}", args: {name: string}}
+  lines: {match: "GET /orders/{id}/{part}", args: {id: string, part: string}}
+  notes: {match: "GET /{kind}/all/notes", args: {kind: string}}
+`
+  const router = routerOf(FOLDED)
+  const toolOf = (target: string, from = router, method = 'GET'): string => {
+    const found = match(from, httpCall(method, target))
+    return found.ok ? found.route.rule.tool : found.code
+  }
+
+  it.each([
+    ['/orders/export', 'export'],
+    ['/orders/7', 'order'],
+    ['/orders/exporter', 'order'],
+    ['/orders/a.export', 'order'],
+    ['/orders/.export', 'order'],
+    ['/files/report.csv', 'report'],
+    ['/Lists/7/x', 'upper'],
+    ['/lists/7/X', 'lower'],
+    ['/orders/export/lines', 'lines'],
+  ])('%s is %s', (target, tool) => {
+    expect(toolOf(target)).toBe(tool)
+  })
+
+  it.each([
+    ['/orders/EXPORT', 'letter case'],
+    ['/orders/export.json', 'a suffix'],
+    ['/orders/Export.JSON', 'both'],
+    ['/orders/export%20', 'a trailing space'],
+    ['/files/report', 'the suffix that a literal has'],
+    ['/files/report.pdf', 'another suffix than a literal has'],
+    ['/Orders/7', 'letter case of a literal'],
+    ['/LISTS/7/x', 'letter case that no rule has'],
+    ['/orders/all/notes', 'a literal of another rule in a place that is a parameter here'],
+    ['/orders/ALL/notes', 'the same in another letter case'],
+  ])('%s is ambiguous: %s', (target) => {
+    expect(toolOf(target)).toBe('target_ambiguous')
+  })
+
+  it('are told apart where the upstream does', () => {
+    const loaded = { manifest: manifestOf(FOLDED), digest: 'd' }
+    const compiled = compileRouter([loaded], new Set(['default']))
+    if (!compiled.ok) throw new Error('it compiles')
+    expect(toolOf('/orders/EXPORT', compiled.router)).toBe('order')
+    expect(toolOf('/orders/export.json', compiled.router)).toBe('order')
+    expect(toolOf('/Orders/7', compiled.router)).toBe('unmatched')
+    expect(upstreamOf(compiled.router, 'GET', '/Orders/7')).toBeNull()
+  })
+
+  it('never dispatch a segment as a parameter that folds onto a literal in its place', () => {
+    const spelling = fc.constantFrom('export', 'EXPORT', 'Export.json', 'report', 'x', 'all', 'ALL')
+    const path = fc.tuple(
+      fc.constantFrom('orders', 'files', 'lists'),
+      spelling,
+      fc.option(spelling),
+    )
+    fc.assert(
+      fc.property(path, (segments) => {
+        const target = `/${segments.filter((segment) => segment !== null).join('/')}`
+        const found = match(router, httpCall('GET', target))
+        if (!found.ok) return
+        // What an upstream that folds would run: the first rule, by folded literals.
+        const folded = foldSegments(
+          target
+            .slice(1)
+            .split('/')
+            .map((raw) => ({ raw, text: raw })),
+        )
+        const ran = router.byShape
+          .get(`GET ${folded.length}`)
+          ?.filter(({ template }) => template !== null && foldsOnto(template, folded))
+        const literals = (index: number): number =>
+          (ran?.[index]?.template ?? []).filter(({ kind }) => kind === 'literal').length
+        const narrowest = Math.max(...(ran ?? []).map((_, index) => literals(index)))
+        const own = found.route.template ?? []
+        expect(own.filter(({ kind }) => kind === 'literal').length).toBe(narrowest)
+      }),
+      { numRuns: 2000 },
+    )
   })
 })

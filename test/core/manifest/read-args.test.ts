@@ -21,7 +21,7 @@ tools:
   list:
     match: GET /v1/list
     args: {q: string, limit: "integer?", all: "boolean?", min: "decimal?"}
-  upload: {match: POST /v1/upload}
+  upload: {match: POST /v1/upload, also: {body: any}}
   call: {args: {order: string}}
 `)
 

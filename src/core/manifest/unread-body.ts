@@ -1,0 +1,74 @@
+import type { Header } from '../call.js'
+import { parse } from '../json/parse.js'
+import { readMembers } from './read-members.js'
+import { newMember } from './reading.js'
+import { type Guarded, isMethodOverride, resembles } from './resemble.js'
+import { percentDecode } from './target.js'
+
+/**
+ * A body that the rule lets through unread is parsed by frameworks all the same: Rack and PHP merge a
+ * form into the query's parameters, the form winning, and take `_method` for the method. So the names
+ * in it may not be an argument's. Null: none is.
+ */
+export function unreadBodyFault(
+  bytes: Uint8Array,
+  headers: readonly Header[],
+  guarded: readonly Guarded[],
+): string | null {
+  const kind = kindOf(headers)
+  if (kind === 'opaque') return null
+  if (headers.some(([name]) => name === 'content-encoding')) {
+    return 'a coded body may hold an argument that cannot be seen'
+  }
+  if (kind === 'json') {
+    const parsed = parse(bytes)
+    if (!parsed.ok) return 'the body is not the JSON that its content-type says'
+    const read = readMembers(parsed.value, ANYTHING, guarded)
+    return read.ok ? null : read.detail
+  }
+  const text = latin1(bytes)
+  const names = kind === 'form' ? formNames(text) : multipartNames(text)
+  for (const name of names) {
+    const clash = guarded.find((each) => resembles(name, each))
+    const shown = JSON.stringify(name)
+    if (clash !== undefined) {
+      return `the body holds ${shown}, which servers may read as ${clash.shown}`
+    }
+    if (isMethodOverride(name)) {
+      return `the body holds ${shown}, which servers may take for a method`
+    }
+  }
+  return null
+}
+
+const ANYTHING = newMember('let_through')
+
+/** Without a content-type Rack reads a form. */
+function kindOf(headers: readonly Header[]): 'form' | 'multipart' | 'json' | 'opaque' {
+  const type = headers.find(([name]) => name === 'content-type')?.[1].toLowerCase()
+  if (type === undefined || type.includes('x-www-form-urlencoded')) return 'form'
+  if (type.includes('multipart/')) return 'multipart'
+  return /[/+]json\b/.test(type) ? 'json' : 'opaque'
+}
+
+const formNames = (text: string): readonly string[] =>
+  text.split(/[&;]/).map((part) => {
+    const name = (part.split('=', 1)[0] ?? '').replaceAll('+', ' ')
+    // A name that no two servers decode alike is compared as it stands.
+    return /%(?![0-9A-Fa-f]{2})/.test(name) ? name : (percentDecode(name) ?? name)
+  })
+
+/** Every `name=` anywhere in it: boundaries are read in more ways than names are. */
+const multipartNames = (text: string): readonly string[] =>
+  [...text.matchAll(/\bname\*?\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/gi)].map(
+    ([, quoted, bare]) => quoted ?? (bare ?? '').replace(/^.*'/, ''),
+  )
+
+/** One character per octet: names that are looked for are ASCII or escaped. */
+function latin1(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 8192) {
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192))
+  }
+  return text
+}
