@@ -5,10 +5,18 @@ import { loadManifests, unknownUpstreams } from '../config/load-manifests.js'
 import type { ConfigProblem } from '../config/model.js'
 import type { LoadedManifest } from '../core/manifest/match.js'
 import type { ToolRule } from '../core/manifest/model.js'
-import { print, printJson, table, UsageError } from './output.js'
+import { type ManifestWarning, manifestWarnings } from '../core/manifest/warnings.js'
+import { migrate } from './manifest-migrate.js'
+import { EXIT, plain, print, printJson, table, UsageError } from './output.js'
 import { reportProblems } from './problems.js'
 
-type Options = { config?: string; dir?: string; expanded?: boolean; json?: boolean }
+type Options = {
+  config?: string
+  dir?: string
+  expanded?: boolean
+  dryRun?: boolean
+  json?: boolean
+}
 
 export function register(program: Command): void {
   const command = program.command('manifest').description('show and check manifests')
@@ -23,7 +31,13 @@ export function register(program: Command): void {
     .argument('[id]', 'only this manifest')
     .option('--expanded', 'the full form, which is what is digested')
     .action(show)
-  located('check', 'load every manifest and run its tests').action(check)
+  located('check', 'load every manifest, run its tests, and tell what it leaves open').action(check)
+  located('migrate', 'rewrite manifests of v1 as v2 that behaves alike')
+    .option('--dry-run', 'print what would be written')
+    .action((options: Options) => {
+      const dir = folderOf(options)
+      if (dir !== null) migrate(dir, options)
+    })
 }
 
 /** The folder: named, or what the configuration says, or ./manifests. */
@@ -38,6 +52,16 @@ function load({ config, dir, json }: Options): readonly LoadedManifest[] | null 
   if (!loaded.ok) return fail(loaded.problems)
   const homeless = gate === null ? [] : unknownUpstreams(gate.config, loaded.manifests)
   return homeless.length > 0 ? fail(homeless) : loaded.manifests
+}
+
+/** The same, for a command that reads the files itself. */
+function folderOf({ config, dir, json }: Options): string | null {
+  const gate = config === undefined ? null : loadConfig(config, process.env)
+  if (gate?.ok === false) {
+    reportProblems(gate.problems, json === true)
+    return null
+  }
+  return resolve(dir ?? gate?.config.manifests ?? 'manifests')
 }
 
 function show(id: string | undefined, options: Options): void {
@@ -84,12 +108,27 @@ function describe({ manifest, digest }: LoadedManifest): void {
 function check(options: Options): void {
   const all = load(options)
   if (all === null) return
+  const warnings = all.flatMap(({ manifest }) =>
+    manifestWarnings(manifest).map((warning) => ({ manifest: manifest.id, ...warning })),
+  )
+  // A test that shows a call which cannot be made is wrong; the rest is for the author to weigh.
+  const wrong = warnings.some(({ code }) => code === 'test_not_read')
+  if (wrong) process.exitCode = EXIT.failed
   if (options.json === true) {
-    printJson({ ok: true, manifests: all.map(summary) })
+    printJson({ ok: !wrong, manifests: all.map(summary), warnings })
     return
   }
   for (const { manifest, digest } of all) {
     const { rules, tests } = manifest
     print(`ok  ${manifest.id}  ${rules.length} tools, ${tests.length} tests passed  ${digest}`)
   }
+  for (const warning of warnings) process.stderr.write(`${plain(sayWarning(warning))}\n`)
 }
+
+const sayWarning = ({
+  manifest,
+  code,
+  message,
+  way_out,
+}: ManifestWarning & { readonly manifest: string }): string =>
+  `${code === 'test_not_read' ? 'wrong' : 'warning'}  ${manifest}: ${message}; ${way_out}`

@@ -17,7 +17,7 @@ export type LoadedManifests =
     }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
 
-const MANIFEST = /\.(?:ya?ml|json)$/
+export const isManifestFile = (name: string): boolean => /\.(?:ya?ml|json)$/.test(name)
 
 /** All of a folder's manifests or none: expanded, their own tests run, and checked against each other. */
 export function loadManifests(dir: string): LoadedManifests {
@@ -30,9 +30,7 @@ export function loadManifests(dir: string): LoadedManifests {
   })
   let names: string[]
   try {
-    names = readdirSync(dir)
-      .filter((name) => MANIFEST.test(name))
-      .sort()
+    names = readdirSync(dir).filter(isManifestFile).sort()
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unreadable'
     const message = `the folder of manifests cannot be read (${code})`

@@ -8,6 +8,7 @@ import type { Clock, Identity, Timer } from '../ports.js'
 import { systemClock, systemIds, systemTimer } from './clock.js'
 import { type Data, type DataOptions, openData } from './data.js'
 import { type JudgesSource, loadJudges, publish } from './judges.js'
+import { openings } from './openings.js'
 
 export type GateOptions = JudgesSource &
   Pick<DataOptions, 'dir' | 'headFile' | 'masterKeyFile' | 'recorder'> & {
@@ -53,6 +54,10 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
   })
   try {
     await publish(loaded.documents, data.evidence)
+    const recorded = recordedJudges(data)
+    for (const detail of openings(loaded.judges.manifests, recorded?.manifest_digests ?? [])) {
+      report({ level: 'warn', event: 'manifest_warning', detail })
+    }
     const identity = createIdentity(options.identity)
     const gate = await startGate({
       parts: {
@@ -78,7 +83,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
       orphans: data.state.orphans(),
       unasked: data.state.unasked(),
       keys: data.keys(),
-      recorded: recordedJudges(data),
+      recorded,
     })
     return {
       ...gate,

@@ -14,11 +14,18 @@ export type ToolDraft = {
   /** Leaves the world as it was: permitted without asking, once the operator agrees. */
   readonly reads: boolean
   readonly args: { readonly [name: string]: ArgDraft }
+  /** What the API takes and a manifest cannot read: it passes without being judged. */
+  readonly also: AlsoDraft
   readonly constraints: { readonly [id: string]: ConstraintDraft }
   readonly tests: readonly TestDraft[]
   /** Lines of comment for whoever goes on from here. */
   readonly notes?: readonly string[]
 }
+export type AlsoDraft = {
+  readonly query: readonly string[] | 'any'
+  readonly body: readonly string[] | 'any'
+}
+export const CLOSED: AlsoDraft = { query: [], body: [] }
 export type ArgDraft = {
   readonly type: ArgType
   readonly optional: boolean
@@ -113,11 +120,22 @@ function without(tool: ToolDraft, { path }: Problem): ToolDraft | null {
     return {
       ...tool,
       args: omit(tool.args, [name]),
+      also: withUnread(tool.also, tool.args[name]?.from),
       constraints: omit(tool.constraints, about),
       tests: [],
     }
   }
   return null
+}
+
+/** An argument that is not read after all still goes to the API. */
+function withUnread(also: AlsoDraft, from: ArgDraft['from'] | undefined): AlsoDraft {
+  if (from === undefined) return also
+  if ('query' in from && also.query !== 'any') {
+    return { ...also, query: [...also.query, from.query] }
+  }
+  if (!('body' in from) || also.body === 'any') return also
+  return { ...also, body: [...also.body, from.body] }
 }
 
 const omit = <T>(from: Readonly<Record<string, T>>, names: readonly string[]) =>
@@ -143,6 +161,7 @@ function textOf(id: string, tools: readonly ToolDraft[]): string {
     const node = document.createNode({
       match: `${method} ${path}`,
       ...(Object.keys(args).length === 0 ? {} : { args: each(byName(tool), (arg) => arg) }),
+      ...alsoOf(tool, flow),
       irreversibility: reads ? 'two_way' : 'one_way_consequential',
       ...(Object.keys(constraints).length === 0
         ? {}
@@ -159,6 +178,11 @@ function textOf(id: string, tools: readonly ToolDraft[]): string {
   )
   if (tests.length > 0) document.set('tests', document.createNode(tests))
   return document.toString({ lineWidth: 0, flowCollectionPadding: false })
+}
+
+function alsoOf({ also }: ToolDraft, flow: (value: unknown) => unknown): { also?: unknown } {
+  const open = Object.entries(also).filter(([, list]) => list.length > 0)
+  return open.length === 0 ? {} : { also: flow(Object.fromEntries(open)) }
 }
 
 /** `amount: decimal?` where the place is the one a manifest assumes, else the long form. */

@@ -18,6 +18,8 @@ export type Field = {
   /** As first spelled: a query's name, a body's pointer. */
   readonly spelling: string
   readonly wanted: string
+  /** Every spelling seen, for what passes without being read. */
+  readonly names: Set<string>
   types: readonly ArgType[]
   /** In how many calls there was a value, and in how many an object, whose members are fields too. */
   seen: number
@@ -30,13 +32,21 @@ export type Field = {
 }
 
 /** The narrowest that fits every value is what is written. */
-const NARROWEST_FIRST: readonly ArgType[] = ['boolean', 'integer', 'decimal', 'string', 'strings']
+const NARROWEST_FIRST: readonly ArgType[] = [
+  'boolean',
+  'integer',
+  'decimal',
+  'string',
+  'strings',
+  'objects',
+]
 /** A text is an amount when it is written like one; "12" may as well be a name. */
 const AMOUNT = /^-?(?:0|[1-9]\d*)\.\d{2,}$/
 
 export const newField = (spelling: string, wanted: string): Field => ({
   spelling,
   wanted,
+  names: new Set([spelling]),
   types: NARROWEST_FIRST,
   seen: 0,
   objects: 0,

@@ -14,7 +14,6 @@ export type FromOpenApi = {
 
 const METHODS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const
 const READS: ReadonlySet<string> = new Set(['get', 'head', 'options'])
-const BODILESS: ReadonlySet<string> = new Set(['get', 'head'])
 
 export function fromOpenApi(document: Json): FromOpenApi | { readonly error: string } {
   if (!isRecord(document)) return { error: 'not an OpenAPI document: expected a mapping' }
@@ -80,22 +79,27 @@ function toolOf(
       else tell('a parameter whose reference leads nowhere is not read')
     }
   }
+  const query: string[] = []
   for (const parameter of parameters.values()) {
     const called = String(parameter.name)
     const from = sourceOf(String(parameter.in), called, path.renamed, tell)
     if (from === null) continue
     const schema = resolve(parameter.schema)
+    const required = parameter.required === true || 'path' in from
+    const one = schema === undefined ? null : argOf(schema, called, from, required, resolve, tell)
     if (schema === undefined) {
       tell(`parameter ${called}: described by content, not by a schema; not read`)
-      continue
     }
-    const required = parameter.required === true || 'path' in from
-    add('path' in from ? from.path : called, argOf(schema, called, from, required, resolve, tell))
+    if (one === null && 'query' in from) query.push(called)
+    add('path' in from ? from.path : called, one)
   }
   const body = resolve(operation.requestBody)
-  if (isRecord(body) && BODILESS.has(method)) tell('a request body on this method is not read')
-  else if (isRecord(body)) {
-    for (const [wanted, one] of bodyArgs(body, resolve, tell)) add(wanted, one)
+  const unread: string[] = []
+  let all = false
+  for (const member of isRecord(body) ? bodyArgs(body, resolve, tell) : []) {
+    if (member.kind === 'arg') add(member.name, member.found)
+    else if (member.kind === 'unread') unread.push(member.pointer)
+    else all = true
   }
   const args = Object.fromEntries(
     Object.entries(found).map(([arg, { type, optional, from }]): [string, ArgDraft] => [
@@ -121,6 +125,7 @@ function toolOf(
     path: path.text,
     reads: READS.has(method),
     args,
+    also: { query, body: all ? 'any' : unread },
     constraints,
     tests: exampleTests(found, tell),
   }

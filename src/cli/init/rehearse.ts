@@ -19,7 +19,10 @@ export function createRehearsal(text: string): (call: Observed) => string | null
     const matched = match(compiled.router, call)
     if (!matched.ok) return matched.detail
     const args = readArgs(matched, call)
-    return args.ok ? null : `${matched.route.rule.tool}: ${args.detail}`
+    const { tool } = matched.route.rule
+    if (!args.ok) return `${tool}: ${args.detail}`
+    const unread = args.notRead.query[0] ?? args.notRead.members[0]
+    return unread === undefined ? null : `${tool}: it does not read ${unread}`
   }
 }
 

@@ -38,20 +38,29 @@ export function resolver(document: Json): Resolve {
   }
 }
 
+/** A member of the body: an argument, or one that passes unread, by pointer. */
+export type BodyMember =
+  | { readonly kind: 'arg'; readonly name: string; readonly found: Found }
+  | { readonly kind: 'unread'; readonly pointer: string }
+  /** No part of the body can be told apart. */
+  | { readonly kind: 'all_unread' }
+
 /** The members of a JSON body, nested ones by pointer. */
-export function* bodyArgs(
-  body: Schema,
-  resolve: Resolve,
-  tell: Lost,
-): Generator<readonly [name: string, found: Found]> {
+export function* bodyArgs(body: Schema, resolve: Resolve, tell: Lost): Generator<BodyMember> {
   const content = isRecord(body.content) ? body.content : {}
   const [type, media] = Object.entries(content).find(([name]) => JSON_TYPE.test(name)) ?? []
-  for (const other of Object.keys(content).filter((name) => name !== type)) {
-    tell(`a body of ${other} is not read`)
+  const others = Object.keys(content).filter((name) => name !== type)
+  if (type === undefined) {
+    if (others.length === 0) return
+    tell(`a body of ${others.join(', ')} is not read and passes unjudged (also.body: any)`)
+    yield { kind: 'all_unread' }
+    return
   }
+  for (const other of others) tell(`a body of ${other} is refused: the tool reads JSON`)
   const schema = isRecord(media) ? resolve(media.schema) : undefined
   if (schema === undefined) {
-    if (type !== undefined) tell('the body has no schema that can be followed; not read')
+    tell('the body has no schema that can be followed; it passes unjudged (also.body: any)')
+    yield { kind: 'all_unread' }
     return
   }
   yield* members(schema, '', '', body.required === true, 0, resolve, tell)
@@ -66,20 +75,18 @@ function* members(
   depth: number,
   resolve: Resolve,
   tell: Lost,
-): Generator<readonly [string, Found]> {
+): Generator<BodyMember> {
   const where = pointer === '' ? 'the body' : pointer
   const merged = isRecord(schema) ? withAllOf(schema, resolve, tell, where) : null
   if (merged === null || !isRecord(merged.properties)) {
-    tell(`${where}: not an object with listed properties; not read`)
+    if (pointer === '') {
+      tell('the body: not an object with listed properties; it passes unjudged (also.body: any)')
+      yield { kind: 'all_unread' }
+    } else yield whole(prefix, pointer, 'object', required)
     return
   }
   const alternatives = ALTERNATIVES.filter((key) => merged[key] !== undefined)
   if (alternatives.length > 0) tell(`${where}: ${alternatives.join(', ')} is not checked`)
-  if (merged.additionalProperties === false) {
-    tell(
-      `${where}: additionalProperties: false is not checked (close the body with a $body schema)`,
-    )
-  }
   const needed = Array.isArray(merged.required) ? merged.required : []
   for (const [name, given] of Object.entries(merged.properties)) {
     const at = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
@@ -87,15 +94,22 @@ function* members(
     const must = required && needed.includes(name)
     const wanted = prefix === '' ? name : `${prefix}_${name}`
     if (isRecord(member) && typesOf(member).includes('object')) {
-      if (depth === MAX_DEPTH) tell(`${at}: nested too deeply; not read`)
+      if (depth === MAX_DEPTH) yield whole(wanted, at, 'object', must)
       else yield* members(member, at, wanted, must, depth + 1, resolve, tell)
       continue
     }
     const found = member === undefined ? null : argOf(member, at, { body: at }, must, resolve, tell)
     if (member === undefined) tell(`${at}: its reference leads nowhere in this file; not read`)
-    if (found !== null) yield [wanted, found]
+    yield found === null ? { kind: 'unread', pointer: at } : { kind: 'arg', name: wanted, found }
   }
 }
+
+/** Read as it stands: people see it, policies and constraints do not. */
+const whole = (name: string, pointer: string, type: ArgType, required: boolean): BodyMember => ({
+  kind: 'arg',
+  name,
+  found: { type, optional: !required, from: { body: pointer }, conditions: {} },
+})
 const ALTERNATIVES = ['oneOf', 'anyOf', 'not', 'if', 'discriminator', 'patternProperties'] as const
 
 /** Plain parts of `allOf` are one object; anything cleverer is told. */
@@ -174,16 +188,17 @@ function typeOf(
       return 'decimal'
     case 'array': {
       const items = resolve(schema.items)
-      const texts = isRecord(items) && typesOf(items).join() === 'string'
+      const of = isRecord(items) ? typesOf(items).join() : ''
       // A list in a query or header has as many spellings as there are servers.
-      return 'body' in from && texts ? 'strings' : null
+      if (!('body' in from)) return null
+      return of === 'string' ? 'strings' : of === 'object' ? 'objects' : null
     }
     default:
       return null
   }
 }
 
-const whole = (value: Json | undefined): value is number => Number.isSafeInteger(value)
+const integral = (value: Json | undefined): value is number => Number.isSafeInteger(value)
 /** Plain notation only; what JavaScript would print with an exponent has no exact text. */
 const exact = (value: Json | undefined): string | null =>
   typeof value === 'number' && /^-?\d+(?:\.\d+)?$/.test(String(value)) ? String(value) : null
@@ -194,7 +209,7 @@ function conditionsOf(schema: Schema, type: ArgType, where: string, tell: Lost):
   if (Array.isArray(list)) {
     const values = list.filter((value) => value !== null)
     const fits = values.every((value) =>
-      type === 'integer' ? whole(value) : type === 'string' && typeof value === 'string',
+      type === 'integer' ? integral(value) : type === 'string' && typeof value === 'string',
     )
     if (fits && values.length > 0) out.in = values as readonly (string | number)[]
     else tell(`${where}: enum is not checked`)
@@ -239,7 +254,7 @@ function bounds(
   high: Json | undefined,
   least = Number.MIN_SAFE_INTEGER,
 ): Conditions | null {
-  const usable = (value: Json | undefined): value is number => whole(value) && value >= least
+  const usable = (value: Json | undefined): value is number => integral(value) && value >= least
   const out = { ...(usable(low) ? { min: low } : {}), ...(usable(high) ? { max: high } : {}) }
   return Object.keys(out).length === 0 ? null : out
 }

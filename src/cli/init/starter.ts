@@ -1,4 +1,4 @@
-import type { ToolDraft } from './draft.js'
+import { CLOSED, type ToolDraft } from './draft.js'
 
 /** One tool that reads and one that writes: something to rename. */
 export const STARTER: readonly ToolDraft[] = [
@@ -8,6 +8,7 @@ export const STARTER: readonly ToolDraft[] = [
     path: '/v1/items/{id}',
     reads: true,
     args: { id: { type: 'string', optional: false, from: { path: 'id' } } },
+    also: CLOSED,
     constraints: {},
     tests: [],
   },
@@ -20,6 +21,7 @@ export const STARTER: readonly ToolDraft[] = [
       name: { type: 'string', optional: false, from: { body: '/name' } },
       price: { type: 'decimal', optional: false, from: { body: '/price' } },
     },
+    also: CLOSED,
     constraints: {
       price_cap: { price: { gt: '0', lte: '100.00' } },
       short_name: { name: { length: { max: 80 } } },

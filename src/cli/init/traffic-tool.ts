@@ -1,5 +1,5 @@
 import { fold, pointerTokens } from '../../core/manifest/pointer.js'
-import type { ArgDraft, TestDraft, ToolDraft } from './draft.js'
+import type { AlsoDraft, ArgDraft, TestDraft, ToolDraft } from './draft.js'
 import { type Field, suggestion, testValue, typeOf } from './field.js'
 import { argName, constraintId, toolName, unique } from './names.js'
 import type { Lost } from './schema.js'
@@ -15,7 +15,7 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
   const path = `/${shape.map((part) => part ?? 'id').join('/')}`
   const name = unique(names, toolName(`${method.toLowerCase()}_${path}`, method.toLowerCase()))
   const tell: Lost = (what) => lost.push(`${name}: ${what}`)
-  if (group.crowded) tell('over 64 names in its query or body: the others are not read')
+  if (group.crowded) tell('over 64 names in its query or body: the others pass unread')
 
   const found = new Map<string, Read>()
   const taken = new Set<string>()
@@ -27,21 +27,26 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
     return picked
   }
   const add = (arg: string, field: Field, from: ArgDraft['from']): void => {
-    const type = typeOf(field)
-    if (type !== null) found.set(arg, { field, arg: { type, optional: field.seen < calls, from } })
+    // An object in which nothing was ever seen is read whole.
+    const type = field.objects > 0 ? 'object' : typeOf(field)
+    const optional = (field.objects > 0 ? field.objects : field.seen) < calls
+    if (type !== null) found.set(arg, { field, arg: { type, optional, from } })
   }
 
-  for (const field of queryFields(group, tell)) {
+  const unread: Unread = { query: [], body: [] }
+  for (const field of queryFields(group, unread, tell)) {
     add(pick(field.wanted), field, { query: field.spelling })
   }
   // A name in the query must not be an argument's that is read elsewhere: the gate refuses the pair.
   for (const key of group.query.keys()) taken.add(key)
-  const params = paramNames(shape).map(pick)
+  // Nor may a member of a body that passes unread look like one.
+  const suffix = group.bodyFault === null ? '' : '_in_path'
+  const params = paramNames(shape).map((param) => pick(`${param}${suffix}`))
   params.forEach((param, index) => {
     const field = group.params[index]
     if (field !== undefined) add(param, field, { path: param })
   })
-  for (const field of bodyFields(group, tell)) {
+  for (const field of bodyFields(group, unread, tell)) {
     add(pick(field.wanted), field, { body: field.spelling })
   }
   const unnamed = [...params]
@@ -51,26 +56,55 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
     path: `/${shape.map((part) => part ?? `{${unnamed.shift()}}`).join('/')}`,
     reads: READS.has(method),
     args: Object.fromEntries([...found].map(([arg, read]) => [arg, read.arg])),
+    also: alsoOf(group, unread),
     constraints: {},
     tests: testsOf(found, tell),
     notes: notesOf(name, calls, found),
   }
 }
 
-function* queryFields({ query, queryFault }: Group, tell: Lost): Generator<Field> {
+/** Fields that pass without being read. */
+type Unread = { readonly query: Field[]; readonly body: Field[] }
+
+/** As a manifest can list it. */
+const LISTABLE = /^[^\p{Cc}]{1,128}$/u
+
+/** Only what was seen passes, as it was spelled; everything, where spellings cannot be listed. */
+function alsoOf(group: Group, { query, body }: Unread): AlsoDraft {
+  const names = query.flatMap((field) => [...field.names])
+  // Bodies without a member leave nothing to name.
+  const bare = group.bodies > 0 && group.body.size === 0
+  return {
+    query: group.crowded || names.some((name) => !LISTABLE.test(name)) ? 'any' : names,
+    body:
+      group.crowded || group.bodyFault !== null || bare
+        ? 'any'
+        : body.flatMap((field) => [...field.names]),
+  }
+}
+
+function* queryFields({ query, queryFault }: Group, unread: Unread, tell: Lost): Generator<Field> {
   if (queryFault !== null) {
     if (query.size > 0) tell(queryFault)
+    unread.query.push(...query.values())
     return
   }
   for (const field of query.values()) {
     if (field.fault === null) yield field
-    else tell(`query ${field.spelling}: ${field.fault}; not read`)
+    else {
+      tell(`query ${field.spelling}: ${field.fault}; not read`)
+      unread.query.push(field)
+    }
   }
 }
 
-function* bodyFields({ body, bodyFault, query }: Group, tell: Lost): Generator<Field> {
+function* bodyFields(
+  { body, bodyFault, query }: Group,
+  unread: Unread,
+  tell: Lost,
+): Generator<Field> {
   if (bodyFault !== null) {
-    if (bodyFault !== '') tell(`its body is not read: ${bodyFault}`)
+    tell(`its body is not read: ${bodyFault}`)
     return
   }
   // Parents come before their members.
@@ -80,8 +114,11 @@ function* bodyFields({ body, bodyFault, query }: Group, tell: Lost): Generator<F
     const why = unreadable(field, query)
     if (why !== null) {
       tell(`${field.spelling}: ${why}; not read`)
+      unread.body.push(field)
       closed.push(key)
-    } else if (field.objects === 0) yield field
+    } else if (field.objects === 0 || ![...body.keys()].some((at) => at.startsWith(`${key}/`))) {
+      yield field
+    }
   }
 }
 
@@ -97,8 +134,8 @@ function unreadable(field: Field, query: Group['query']): string | null {
 function testsOf(found: ReadonlyMap<string, Read>, tell: Lost): readonly TestDraft[] {
   const args: Record<string, TestDraft['args'][string]> = Object.create(null)
   for (const [name, { field, arg }] of found) {
-    if (field.example === null) continue
-    const value = testValue(name, arg.type, field.example)
+    if (field.example === null && arg.type !== 'object') continue
+    const value = field.example === null ? null : testValue(name, arg.type, field.example)
     if (value === null) {
       tell(`no test was written: ${name} has no exact form there`)
       return []

@@ -21,6 +21,8 @@ export type Group = {
   readonly method: string
   readonly shape: Shape
   calls: number
+  /** Calls that had a body. */
+  bodies: number
   readonly params: readonly Field[]
   /** By folded name: servers differ on whether case matters, so the gate reads one spelling only. */
   readonly query: Map<string, Field>
@@ -35,7 +37,6 @@ export type Group = {
 const MAX_GROUPS = 256
 const MAX_FIELDS = 64
 const MAX_DEPTH = 4
-const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 export function createLearner() {
   const groups = new Map<string, Group>()
@@ -51,11 +52,12 @@ export function createLearner() {
       method,
       shape,
       calls: 0,
+      bodies: 0,
       params: shape.filter((part) => part === null).map(() => newField('', '')),
       query: new Map(),
       body: new Map(),
       queryFault: null,
-      bodyFault: BODILESS.has(method) ? '' : null,
+      bodyFault: null,
       crowded: false,
     }
     groups.set(key, group)
@@ -93,6 +95,9 @@ function seeCall(group: Group, call: Observed, target: Target): void {
     if (param !== undefined) see(param, { kind: 'text', value: text }, first)
   })
   seeQuery(group, target, first)
+  // A call without a body makes every argument in it optional, and is read all the same.
+  if (call.body.length === 0) return
+  group.bodies++
   if (group.bodyFault !== null) return
   const body = jsonObject(call)
   if (typeof body === 'string') group.bodyFault = body
@@ -109,6 +114,7 @@ function seeQuery(group: Group, { query, semicolon }: Target, first: boolean): v
     const bare = name.split('[', 1)[0] ?? ''
     const field = fieldOf(group, group.query, fold(bare), bare, bare)
     if (field === null) continue
+    field.names.add(name)
     if (!READABLE.test(bare)) field.fault = 'a manifest cannot name it'
     if (name !== bare) field.fault = 'a list in a query has as many spellings as servers'
     if (here.has(fold(bare))) field.fault = 'it is in one query twice'
@@ -126,6 +132,7 @@ function fieldOf(
 ): Field | null {
   const known = fields.get(key)
   if (known !== undefined) {
+    known.names.add(spelling)
     if (known.spelling !== spelling) known.fault = `it is also spelled ${spelling}`
     return known
   }
@@ -138,9 +145,8 @@ function fieldOf(
   return field
 }
 
-/** Once arguments are read from a body, a call without such a body is refused. */
+/** Once arguments are read from a body, any other kind of body is refused. */
 function jsonObject({ body, contentType }: Observed): JsonObject | string {
-  if (body.length === 0) return 'a call without a body was seen'
   const fault = mediaFault(contentType === null ? [] : [['content-type', contentType]])
   if (fault !== null) return fault
   const parsed = parse(body)

@@ -20,15 +20,12 @@ export function unreadBodyFault(
   if (headers.some(([name]) => name === 'content-encoding')) {
     return 'a coded body may hold an argument that cannot be seen'
   }
-  if (kind === 'json') {
-    const parsed = parse(bytes)
-    if (!parsed.ok) return 'the body is not the JSON that its content-type says'
+  const parsed = kind === 'json' ? parse(bytes) : null
+  if (parsed?.ok === true) {
     const read = readMembers(parsed.value, ANYTHING, guarded)
     return read.ok ? null : read.detail
   }
-  const text = latin1(bytes)
-  const names = kind === 'form' ? formNames(text) : multipartNames(text)
-  for (const name of names) {
+  for (const name of NAMES[kind](latin1(bytes))) {
     const clash = guarded.find((each) => resembles(name, each))
     const shown = JSON.stringify(name)
     if (clash !== undefined) {
@@ -50,6 +47,23 @@ function kindOf(headers: readonly Header[]): 'form' | 'multipart' | 'json' | 'op
   if (type.includes('multipart/')) return 'multipart'
   return /[/+]json\b/.test(type) ? 'json' : 'opaque'
 }
+
+const NAMES: Readonly<Record<'form' | 'multipart' | 'json', (text: string) => readonly string[]>> =
+  {
+    form: (text) => formNames(text),
+    multipart: (text) => multipartNames(text),
+    json: (text) => looseNames(text),
+  }
+
+/** Of what is not strict JSON, and to some parsers is JSON all the same: whatever a colon follows. */
+const looseNames = (text: string): readonly string[] =>
+  [
+    ...text
+      .replace(/\\u([0-9A-Fa-f]{4})/g, (_, digits: string) =>
+        String.fromCharCode(Number.parseInt(digits, 16)),
+      )
+      .matchAll(/([^"'\s{}[\],:]+)["'\s]*:/g),
+  ].map(([, name = '']) => name)
 
 const formNames = (text: string): readonly string[] =>
   text.split(/[&;]/).map((part) => {

@@ -123,16 +123,11 @@ describe('arguments', () => {
     ],
     ['two spellings', [observed('POST', '/r', { a: 1, A: 2 })], /\/a: it is also spelled \/A/],
     ['an exponent', [observed('POST', '/r', '{"a":1e3}')], /\/a: no one type/],
-    ['a list of objects', [observed('POST', '/r', { a: [{}] })], /\/a: no one type/],
+    ['a list of numbers', [observed('POST', '/r', { a: [1] })], /\/a: no one type/],
     ['a name in query and body', [observed('POST', '/r?a=1', { a: 1 })], /\/a: the query has it/],
     ['a name twice in a query', [observed('GET', '/r?a=1&A=2')], /query a: it is in one query/],
     ['a list in a query', [observed('GET', '/r?a[]=1')], /query a: a list/],
     ['a semicolon', [observed('GET', '/r?a=1;b=2')], /a query with a raw ";"/],
-    [
-      'a body that is not always there',
-      [observed('POST', '/r', { a: 1 }), observed('POST', '/r')],
-      /its body is not read: a call without/,
-    ],
     ['a list for a body', [observed('POST', '/r', [1])], /no JSON object/],
     ['only null', [observed('POST', '/r', { a: null })], /\/a: only null/],
   ])('%s: is told and not read, and the calls still pass', (_name, calls, told) => {
