@@ -15,7 +15,6 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
   const path = `/${shape.map((part) => part ?? 'id').join('/')}`
   const name = unique(names, toolName(`${method.toLowerCase()}_${path}`, method.toLowerCase()))
   const tell: Lost = (what) => lost.push(`${name}: ${what}`)
-  if (group.crowded) tell('over 64 names in its query or body: the others pass unread')
 
   const found = new Map<string, Read>()
   const taken = new Set<string>()
@@ -40,7 +39,7 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
   // A name in the query must not be an argument's that is read elsewhere: the gate refuses the pair.
   for (const key of group.query.keys()) taken.add(key)
   // Nor may a member of a body that passes unread look like one.
-  const suffix = group.bodyFault === null ? '' : '_in_path'
+  const suffix = openness(group) === null ? '' : '_in_path'
   const params = paramNames(shape).map((param) => pick(`${param}${suffix}`))
   params.forEach((param, index) => {
     const field = group.params[index]
@@ -69,23 +68,34 @@ type Unread = { readonly query: Field[]; readonly body: Field[] }
 /** As a manifest can list it. */
 const LISTABLE = /^[^\p{Cc}]{1,128}$/u
 
+/**
+ * Why neither query nor body can be read: where one of them passes whole, a name in it may be an
+ * argument's in the other, and the gate would refuse the pair.
+ */
+function openness(group: Group): string | null {
+  if (group.bodyFault !== null) return group.bodyFault
+  if (group.crowded) return 'over 64 names'
+  if (group.bodies > 0 && group.body.size === 0) return 'no member was seen in its bodies'
+  const names = [...group.query.values()].flatMap((field) => [...field.names])
+  return names.every((name) => LISTABLE.test(name)) ? null : 'a manifest cannot list its query'
+}
+
 /** Only what was seen passes, as it was spelled; everything, where spellings cannot be listed. */
 function alsoOf(group: Group, { query, body }: Unread): AlsoDraft {
   const names = query.flatMap((field) => [...field.names])
-  // Bodies without a member leave nothing to name.
-  const bare = group.bodies > 0 && group.body.size === 0
+  const listed = !group.crowded && names.every((name) => LISTABLE.test(name))
+  const whole = openness(group) !== null && group.bodies > 0
   return {
-    query: group.crowded || names.some((name) => !LISTABLE.test(name)) ? 'any' : names,
-    body:
-      group.crowded || group.bodyFault !== null || bare
-        ? 'any'
-        : body.flatMap((field) => [...field.names]),
+    query: listed ? names : 'any',
+    body: whole ? 'any' : body.flatMap((field) => [...field.names]),
   }
 }
 
-function* queryFields({ query, queryFault }: Group, unread: Unread, tell: Lost): Generator<Field> {
-  if (queryFault !== null) {
-    if (query.size > 0) tell(queryFault)
+function* queryFields(group: Group, unread: Unread, tell: Lost): Generator<Field> {
+  const { query } = group
+  const fault = group.queryFault ?? openness(group)
+  if (fault !== null) {
+    if (query.size > 0) tell(`its query is not read: ${fault}`)
     unread.query.push(...query.values())
     return
   }
@@ -98,13 +108,11 @@ function* queryFields({ query, queryFault }: Group, unread: Unread, tell: Lost):
   }
 }
 
-function* bodyFields(
-  { body, bodyFault, query }: Group,
-  unread: Unread,
-  tell: Lost,
-): Generator<Field> {
-  if (bodyFault !== null) {
-    tell(`its body is not read: ${bodyFault}`)
+function* bodyFields(group: Group, unread: Unread, tell: Lost): Generator<Field> {
+  const { body, query } = group
+  const fault = openness(group)
+  if (fault !== null) {
+    if (group.bodies > 0) tell(`its body is not read: ${fault}`)
     return
   }
   // Parents come before their members.
