@@ -49,6 +49,7 @@ describe('gate.yaml of the design page', () => {
       client: null,
       credential: { header: 'Authorization', secret: { kind: 'env', name: 'PAYMENTS_TOKEN' } },
       deadlines: {},
+      paths: 'folded',
     })
     expect(config.identity.agents['support-bot']).toEqual({
       token_sha256: HASH,

@@ -21,9 +21,11 @@ export const MANIFEST = `id: com.acme.app
 tools:
   run:
     match: POST /run
+    also: {body: any}
     deadlines: {connect_ms: 400, first_byte_ms: 400, total_ms: 60000}
   impatient:
     match: POST /impatient
+    also: {body: any}
     deadlines: {connect_ms: 100, first_byte_ms: 100, total_ms: 150}
   pay:
     match: POST /pay

@@ -20,6 +20,7 @@ const MANIFEST = `id: com.acme.raw
 tools:
   read:
     match: POST /read
+    also: {body: any}
     deadlines: {connect_ms: 1000, first_byte_ms: 400, total_ms: 800}
   look:
     match: GET /look/{id}

@@ -55,7 +55,7 @@ tools:
       amount_cap: {amount: {lte: "500.00"}}
   put_file:
     match: POST /files/{name}
-    connection: pooled
+    also: {query: [q], body: any}
     forward_headers: [x-allowed]
     deadlines: {connect_ms: 2000, first_byte_ms: 2000, total_ms: 30000}
   read_file:
