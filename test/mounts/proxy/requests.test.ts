@@ -264,8 +264,8 @@ describe('what passes reaches the upstream as it was judged', () => {
       'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       'idempotency-key: k1',
       'x-allowed: yes',
-      'content-length: 4',
       'connection: close',
+      'content-length: 4',
     ])
     expect(upstream.requests[0]?.body.toString()).toBe('body')
   })
