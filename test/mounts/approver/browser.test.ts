@@ -202,7 +202,8 @@ inChromium('the approver pages in Chromium', () => {
     const spy: Server = createServer((request, response) => {
       heard.push(request.headers.cookie)
       response.setHeader('content-type', 'text/html')
-      response.end('<p>agent page</p>')
+      // Without an icon of its own the page would ask for one, perhaps after the server has gone.
+      response.end('<link rel="icon" href="data:,"><p>agent page</p>')
     })
     await new Promise<void>((resolve) => spy.listen(0, '127.0.0.1', resolve))
     const { port } = spy.address() as AddressInfo
