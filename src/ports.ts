@@ -350,6 +350,8 @@ export type State = {
   approval(id: string): Promise<Approval | null>
   /** The one that is not closed for exactly this request of this agent. */
   approvalFor(agent: string, requestDigest: string): Promise<Approval | null>
+  /** How many of the agent's are not closed. */
+  openApprovals(agent: string): Promise<number>
   /** Those not closed, oldest first. */
   approvals(): Promise<readonly Approval[]>
   /** Standing grants that may be spent now, oldest first. */

@@ -2,6 +2,7 @@ import type { BudgetReading, Conflict, Reservation } from '../ports.js'
 import { advance } from './advance.js'
 import { recordReadings, withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
+import { isSameRequest } from './replay.js'
 import type { Approved, Parts, Reserved } from './stage.js'
 
 /** Grant, idempotency key and budgets in one atomic step: after it nobody else can have them. */
@@ -56,7 +57,7 @@ function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
     case 'key': {
       const known = withoutPending(approved)
       const { holder } = conflict
-      return holder.requestDigest === approved.requestDigest
+      return isSameRequest(holder, approved, parts)
         ? new Exit(
             known,
             'idempotency_in_flight',

@@ -12,6 +12,8 @@ export type ApprovalDump = Entry
 const requestKey = ({ agent, requestDigest }: Pick<Approval, 'agent' | 'requestDigest'>): string =>
   `${agent}\0${requestDigest}`
 
+const isOpen = ({ state }: Approval): boolean => state.kind !== 'closed'
+
 /**
  * Requests to humans as a fold: opened by an event, moved and closed by capsules, never by a clock.
  * `keepMs`: how long after its deadline a closed one is still known, so that a late caller hears how it ended.
@@ -21,19 +23,26 @@ export function createApprovals(keepMs: number) {
   /** Of those not closed: by the capsule that comes next supersedes, and by request. */
   const byParent = new Map<string, string>()
   const byRequest = new Map<string, string>()
+  const openByAgent = new Map<string, number>()
   const gone = ({ approval }: Entry, time: number): boolean =>
     approval.state.kind === 'closed' && Date.parse(approval.deadline.at) + keepMs <= time
 
   function put(approval: Approval, before: string | null): void {
     const { approvalId: id } = approval
     const old = entries.get(id)?.approval
+    count(approval.agent, Number(isOpen(approval)) - Number(old !== undefined && isOpen(old)))
     if (old !== undefined && byParent.get(old.parent) === id) byParent.delete(old.parent)
     entries.set(id, { approval, before })
     const key = requestKey(approval)
-    if (approval.state.kind !== 'closed') {
+    if (isOpen(approval)) {
       byParent.set(approval.parent, id)
       byRequest.set(key, id)
     } else if (byRequest.get(key) === id) byRequest.delete(key)
+  }
+  function count(agent: string, more: number): void {
+    const open = (openByAgent.get(agent) ?? 0) + more
+    if (open === 0) openByAgent.delete(agent)
+    else openByAgent.set(agent, open)
   }
   const get = (id: string): Approval | null => entries.get(id)?.approval ?? null
   const change = (id: string, to: Partial<Approval>): void => {
@@ -45,6 +54,7 @@ export function createApprovals(keepMs: number) {
     get,
     forRequest: (agent: string, requestDigest: string): Approval | null =>
       get(byRequest.get(requestKey({ agent, requestDigest })) ?? ''),
+    openOf: (agent: string): number => openByAgent.get(agent) ?? 0,
     live: (): Approval[] =>
       [...byParent.values()]
         .map((id) => (entries.get(id) as Entry).approval)
@@ -93,7 +103,7 @@ export function createApprovals(keepMs: number) {
         .map((id) => entries.get(id) as Entry)
         .filter((entry) => !gone(entry, time)),
     load(dump: readonly ApprovalDump[]): void {
-      for (const map of [entries, byParent, byRequest]) map.clear()
+      for (const map of [entries, byParent, byRequest, openByAgent]) map.clear()
       for (const { approval, before } of dump) put(approval, before)
     },
   }

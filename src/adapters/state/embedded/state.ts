@@ -230,6 +230,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     unclaim: async (by) => claims.letGo(by),
     approval: async (id) => approvals.get(id),
     approvalFor: async (agent, requestDigest) => approvals.forRequest(agent, requestDigest),
+    openApprovals: async (agent) => approvals.openOf(agent),
     approvals: async () => approvals.live(),
     standing: async (agent, tool, at) => grants.standing(agent, tool, Math.max(at, latest)),
     apply(line) {
