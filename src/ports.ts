@@ -308,6 +308,10 @@ export type Approval = {
   /** The vote that made the current parent, or closed it; null where no decider did. */
   readonly decided: Vote | null
   readonly reminded: number
+  /** Which call it asks about, however it is spelt (HMAC); null on lines of 0.1. */
+  readonly callIdentity: string | null
+  /** A person said no: until then nobody is asked again. Null where no refusal stands. */
+  readonly refusedUntil: string | null
   readonly state:
     | { readonly kind: 'pending' }
     | { readonly kind: 'approved'; readonly grant: string }
@@ -354,6 +358,8 @@ export type State = {
   openApprovals(agent: string): Promise<number>
   /** Those not closed, oldest first. */
   approvals(): Promise<readonly Approval[]>
+  /** The one in which a person refused exactly this call of this agent, if that stands at that time. */
+  refusal(agent: string, callIdentity: string, at: number): Promise<Approval | null>
   /** Standing grants that may be spent now, oldest first. */
   standing(agent: string, tool: string, at: number): Promise<readonly StandingGrant[]>
 }

@@ -7,7 +7,8 @@ import type { ToolRule } from '../core/manifest/model.js'
 import { fromUtf8 } from '../core/text.js'
 import type { Approval } from '../ports.js'
 import { factsOf, withoutPending } from './constrain.js'
-import { Exit } from './exit.js'
+import { Exit, Refused } from './exit.js'
+import { identityOf, stands } from './refusal.js'
 import { digestRequest, legacyDigest } from './request-digest.js'
 import { recallRun } from './resolve-recall.js'
 import {
@@ -95,6 +96,9 @@ async function named(known: Constrained, id: string, parts: Parts): Promise<Appr
     )
   }
   const own = { ...withoutPending(known), decisionId: approval.approvalId }
+  if (stands(approval, known.at) && approval.callIdentity === identityOf(known, parts)) {
+    throw new Refused(own, approval)
+  }
   if (!(await isAbout(approval, known, parts))) {
     const pointer = await differenceFrom(approval, known, parts)
     throw new Exit(

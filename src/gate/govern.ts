@@ -8,12 +8,12 @@ import { authorize } from './authorize.js'
 import { conclude } from './conclude.js'
 import { constrain } from './constrain.js'
 import { send } from './dispatch.js'
-import { type Ending, Exit, Join, RecordUnavailable, Replay } from './exit.js'
+import { type Ending, Exit, Join, RecordUnavailable, Refused, Replay } from './exit.js'
 import { match } from './match.js'
 import { open } from './open.js'
 import { reserve } from './reserve.js'
 import type { Known, Opened, Parts } from './stage.js'
-import { afterWaiting, isPending, pendingAnswer } from './wait.js'
+import { afterWaiting, isPending, pendingAnswer, refusedAnswer } from './wait.js'
 
 /**
  * The whole life of a call (DESIGN §3). Each stage takes the previous stage's value; any stage may
@@ -35,6 +35,7 @@ export async function judge(opened: Opened, dispatch: Dispatch, parts: Parts): P
   } catch (error) {
     if (error instanceof Replay) return replay(error, parts)
     if (error instanceof Join) return join(error, parts)
+    if (error instanceof Refused) return refuseAgain(error, parts)
     if (error instanceof RecordUnavailable) {
       parts.report({
         level: 'error',
@@ -97,6 +98,12 @@ async function replay({ known, original, response }: Replay, parts: Parts): Prom
 async function join({ known, approval }: Join, parts: Parts): Promise<Answer> {
   const event = { approval_id: approval.approvalId, capsule_id: approval.opened }
   return (await repeat('APPROVAL_JOINED', event, known, parts)) ?? pendingAnswer(approval)
+}
+
+async function refuseAgain({ known, approval }: Refused, parts: Parts): Promise<Answer> {
+  const told = refusedAnswer(approval)
+  const event = { approval_id: approval.approvalId, capsule_id: told.capsuleId }
+  return (await repeat('REFUSAL_REPEATED', event, known, parts)) ?? told
 }
 
 /** An answer that names an existing action is an event of its own (promise 1). */

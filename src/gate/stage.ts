@@ -144,6 +144,10 @@ export type Reserved = Approved & { readonly reserved: true }
 export type Known = Opened & Partial<Omit<Approved, keyof Opened>> & { readonly opening?: Opening }
 
 /** A human is being asked: what the record of the asking needs beside the call. */
-export type Opening = { readonly hitl: Hitl; readonly documentDigest: string }
+export type Opening = {
+  readonly hitl: Hitl
+  readonly documentDigest: string
+  readonly callIdentity: string
+}
 
 export const isHttp = (call: Call): call is HttpCall => call.kind === 'http'

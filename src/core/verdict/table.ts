@@ -109,7 +109,7 @@ export const TABLE = {
   ]),
   approval_closed: denied(409, EVERYWHERE, [
     'The named approval cannot be used: it is unknown, in use or over.',
-    'Look up its status; if the call is still needed, send it without naming an approval.',
+    'Look up its status. What a person refused stays refused; what ended otherwise may be asked anew, without naming an approval.',
   ]),
   // resolve and expire: what becomes of an open item
   approval_refused: row('resolved', 'reject', 'none', 403, EVERYWHERE, [

@@ -3,6 +3,7 @@ import type { Capsule } from '../../../core/capsule/model.js'
 import type { Hitl } from '../../../core/manifest/model.js'
 import type { Approval, JournalLine, Vote } from '../../../ports.js'
 import { lineError, text } from './lines.js'
+import { createRefusals } from './refusals.js'
 import { sweeper } from './sweep.js'
 
 /** `before`: the capsule the current parent superseded; a vote line names the one it was cast on. */
@@ -24,8 +25,13 @@ export function createApprovals(keepMs: number) {
   const byParent = new Map<string, string>()
   const byRequest = new Map<string, string>()
   const openByAgent = new Map<string, number>()
+  const refusals = createRefusals()
+  /** One that a person refused is known for as long as that stands, or nobody could take it back. */
   const gone = ({ approval }: Entry, time: number): boolean =>
-    approval.state.kind === 'closed' && Date.parse(approval.deadline.at) + keepMs <= time
+    approval.state.kind === 'closed' &&
+    Date.parse(approval.deadline.at) + keepMs <= time &&
+    (approval.refusedUntil === null || Date.parse(approval.refusedUntil) <= time)
+  const sweep = sweeper(entries, gone)
 
   function put(approval: Approval, before: string | null): void {
     const { approvalId: id } = approval
@@ -33,6 +39,7 @@ export function createApprovals(keepMs: number) {
     count(approval.agent, Number(isOpen(approval)) - Number(old !== undefined && isOpen(old)))
     if (old !== undefined && byParent.get(old.parent) === id) byParent.delete(old.parent)
     entries.set(id, { approval, before })
+    refusals.note(approval)
     const key = requestKey(approval)
     if (isOpen(approval)) {
       byParent.set(approval.parent, id)
@@ -54,6 +61,8 @@ export function createApprovals(keepMs: number) {
     get,
     forRequest: (agent: string, requestDigest: string): Approval | null =>
       get(byRequest.get(requestKey({ agent, requestDigest })) ?? ''),
+    refusalOf: (agent: string, identity: string, time: number): Approval | null =>
+      get(refusals.find(agent, identity, time) ?? ''),
     openOf: (agent: string): number => openByAgent.get(agent) ?? 0,
     live: (): Approval[] =>
       [...byParent.values()]
@@ -83,6 +92,18 @@ export function createApprovals(keepMs: number) {
       if (get(id)?.state.kind !== 'pending') return
       change(id, { state: { kind: 'approved', grant: text(line, 'grant') } })
     },
+    /** Every refusal of that same call, also where it was asked about twice under other headers. */
+    lifted(line: JournalLine): void {
+      const id = text(line, 'approval_id')
+      const { agent, callIdentity } = get(id) ?? {}
+      change(id, { refusedUntil: null })
+      if (agent === undefined || callIdentity == null) return
+      for (const { approval } of [...entries.values()]) {
+        const same = approval.agent === agent && approval.callIdentity === callIdentity
+        if (same) change(approval.approvalId, { refusedUntil: null })
+      }
+      refusals.forget(agent, callIdentity)
+    },
     reminded(line: JournalLine): void {
       if (typeof line.nth !== 'number') throw lineError(line, 'nth is not a number')
       change(text(line, 'approval_id'), { reminded: line.nth })
@@ -96,7 +117,10 @@ export function createApprovals(keepMs: number) {
       put({ ...approval, ...movedBy(approval, capsule) }, before)
       return approval.state.kind === 'approved' ? approval.state.grant : null
     },
-    sweep: sweeper(entries, gone),
+    sweep(time: number): void {
+      sweep(time)
+      refusals.sweep(time)
+    },
     dump: (time: number): ApprovalDump[] =>
       [...entries.keys()]
         .sort()
@@ -104,7 +128,12 @@ export function createApprovals(keepMs: number) {
         .filter((entry) => !gone(entry, time)),
     load(dump: readonly ApprovalDump[]): void {
       for (const map of [entries, byParent, byRequest, openByAgent]) map.clear()
-      for (const { approval, before } of dump) put(approval, before)
+      refusals.clear()
+      for (const { approval, before } of dump) {
+        // A dump of 0.1 knows of no refusals that stand.
+        const { callIdentity = null, refusedUntil = null } = approval
+        put({ ...approval, callIdentity, refusedUntil }, before)
+      }
     },
   }
 }
@@ -117,7 +146,11 @@ function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
   if (!open) {
     const { action_id: actionId, capsule_id: capsuleId } = capsule
     const state = { kind: 'closed', actionId, capsuleId, verdict: verdict_class, approver } as const
-    return { state, decided: null }
+    // Only a person's word makes it `human`: a machine's refusal and a withdrawal do not stand.
+    const refused = verdict_class === 'resolved' && approver === 'human'
+    const { refusal_seconds: seconds = approval.hitl.ttl_seconds } = approval.hitl
+    const refusedUntil = refused ? expiryOf(capsule.timestamp, { ttl_seconds: seconds }) : null
+    return { state, decided: null, refusedUntil }
   }
   return {
     parent: capsule.capsule_id,
@@ -157,6 +190,7 @@ function openedBy(line: JournalLine): Approval {
       on_approval: line.on_approval,
       ladder: line.ladder,
       reminders_seconds: line.reminders,
+      ...(line.refusal_seconds === undefined ? {} : { refusal_seconds: line.refusal_seconds }),
     } as Hitl,
     rung: 0,
     opened: capsule,
@@ -165,6 +199,8 @@ function openedBy(line: JournalLine): Approval {
     votes: [],
     decided: null,
     reminded: 0,
+    callIdentity: line.call_identity === undefined ? null : of('call_identity'),
+    refusedUntil: null,
     state: { kind: 'pending' },
   }
 }

@@ -232,6 +232,8 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     approvalFor: async (agent, requestDigest) => approvals.forRequest(agent, requestDigest),
     openApprovals: async (agent) => approvals.openOf(agent),
     approvals: async () => approvals.live(),
+    refusal: async (agent, identity, at) =>
+      approvals.refusalOf(agent, identity, Math.max(at, latest)),
     standing: async (agent, tool, at) => grants.standing(agent, tool, Math.max(at, latest)),
     apply(line) {
       const at = Date.parse(line.at)
@@ -266,6 +268,9 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
           break
         case 'APPROVAL_VOTED':
           approvals.voted(line)
+          break
+        case 'REFUSAL_LIFTED':
+          approvals.lifted(line)
           break
         case 'APPROVAL_REMINDER':
           approvals.reminded(line)
