@@ -348,6 +348,11 @@ export type State = {
    * superseded, or a request that is to be put before a human. MUST be atomic across processes.
    */
   claim(name: string, by: string): Promise<Claimed>
+  /**
+   * Whether `by` may open one more approval of the agent: fewer than `most` are open or about to be.
+   * MUST be atomic across processes; the place is `by`'s until its approval is open or it lets go.
+   */
+  claimOpening(agent: string, by: string, most: number): Promise<boolean>
   /** Lets go of all that `by` claimed; `settle` does the same for an action. */
   unclaim(by: string): Promise<void>
   /** Closed ones are known until their deadline, so that a late caller hears how it ended. */

@@ -41,8 +41,22 @@ export async function openItem(authorized: Authorized, parts: Parts): Promise<ne
   }
   // If not, whoever holds it is closing it, and this item stands beside the one that is ending.
   const over = current !== null && (await mayClose(current, actionId, parts)) ? current : null
+  // What supersedes another takes its place.
+  if (over === null && !(await state.claimOpening(agent.agent, actionId, parts.openPerAgent))) {
+    throw tooMany(authorized, parts)
+  }
   throw asked(authorized, identity, over, parts)
 }
+
+const RETRY_SECONDS = 60
+
+const tooMany = (authorized: Authorized, { openPerAgent }: Parts): Exit =>
+  new Exit(
+    withoutPending(authorized),
+    'approvals_exhausted',
+    { threshold: openPerAgent },
+    { retry_after_seconds: RETRY_SECONDS },
+  )
 
 /** A grant that this very call found unusable, although its rules are the current ones. */
 const isVoid = (current: Approval, { item }: Authorized): boolean =>

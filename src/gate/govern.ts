@@ -6,13 +6,13 @@ import { type Answer, answer, unrecorded } from './answer.js'
 import { approve } from './approve.js'
 import { authorize } from './authorize.js'
 import { conclude } from './conclude.js'
-import { constrain } from './constrain.js'
+import { constrain, withAsking } from './constrain.js'
 import { send } from './dispatch.js'
 import { type Ending, Exit, Join, RecordUnavailable, Refused, Replay } from './exit.js'
 import { match } from './match.js'
 import { open } from './open.js'
 import { reserve } from './reserve.js'
-import type { Known, Opened, Parts } from './stage.js'
+import type { Constrained, Known, Opened, Parts, Reserved } from './stage.js'
 import { afterWaiting, isPending, pendingAnswer, refusedAnswer } from './wait.js'
 
 /**
@@ -53,10 +53,19 @@ async function pipeline(opened: Opened, dispatch: Dispatch, parts: Parts): Promi
   const matched = match(opened, parts)
   const admitted = admit(matched, parts)
   const constrained = constrain(admitted, parts)
+  const reserved = await permit(constrained, parts)
+  return send(reserved, dispatch, parts)
+}
+
+/**
+ * Windows are read where they are claimed. One that is full and asks instead of refusing sends the call
+ * through once more, as one that a person must decide; then it has a grant, or it leaves at `approve`.
+ */
+async function permit(constrained: Constrained, parts: Parts): Promise<Reserved> {
   const authorized = await authorize(constrained, parts)
   const approved = await approve(authorized, parts)
   const reserved = await reserve(approved, parts)
-  return send(reserved, dispatch, parts)
+  return reserved.reserved ? reserved : permit(withAsking(constrained, reserved, parts), parts)
 }
 
 /** An Exit says why; anything else is the gate's own failure, and nothing had been sent (`send` never throws after). */

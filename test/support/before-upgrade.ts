@@ -43,7 +43,9 @@ export async function sentBefore(
   concluded = true,
 ): Promise<string> {
   const approved = await judgedBefore(call, parts)
-  const ending = await send(await reserve(approved, parts), dispatch, parts)
+  const reserved = await reserve(approved, parts)
+  if (!reserved.reserved) throw new Error('a window is full')
+  const ending = await send(reserved, dispatch, parts)
   if (concluded) await conclude(ending, parts)
   return approved.actionId
 }

@@ -111,6 +111,10 @@ export const TABLE = {
     'The named approval cannot be used: it is unknown, in use or over.',
     'Look up its status. What a person refused stays refused; what ended otherwise may be asked anew, without naming an approval.',
   ]),
+  approvals_exhausted: denied(429, EVERYWHERE, [
+    'Too many of your calls already wait for a person.',
+    'Wait until some of them are decided, or withdraw those no longer needed.',
+  ]),
   // resolve and expire: what becomes of an open item
   approval_refused: row('resolved', 'reject', 'none', 403, EVERYWHERE, [
     'A decider refused this call.',

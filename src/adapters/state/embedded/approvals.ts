@@ -26,6 +26,8 @@ export function createApprovals(keepMs: number) {
   const byRequest = new Map<string, string>()
   const openByAgent = new Map<string, number>()
   const refusals = createRefusals()
+  /** Who is about to open one, for which agent: of one process's memory, like a claim. */
+  const opening = new Map<string, string>()
   /** One that a person refused is known for as long as that stands, or nobody could take it back. */
   const gone = ({ approval }: Entry, time: number): boolean =>
     approval.state.kind === 'closed' &&
@@ -74,8 +76,17 @@ export function createApprovals(keepMs: number) {
         .map(({ approval }) => approval)
         .filter(({ state }) => state.kind === 'closed')
         .sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
+    mayOpen(agent: string, by: string, most: number): boolean {
+      const others = [...opening.values()].filter((each) => each === agent).length
+      if ((openByAgent.get(agent) ?? 0) + others >= most) return false
+      opening.set(by, agent)
+      return true
+    },
+    opensNot: (by: string) => opening.delete(by),
     opened(line: JournalLine): void {
-      put(openedBy(line), null)
+      const approval = openedBy(line)
+      put(approval, null)
+      opening.delete(approval.approvalId)
     },
     voted(line: JournalLine): void {
       const entry = entries.get(text(line, 'approval_id'))
@@ -129,6 +140,7 @@ export function createApprovals(keepMs: number) {
     load(dump: readonly ApprovalDump[]): void {
       for (const map of [entries, byParent, byRequest, openByAgent]) map.clear()
       refusals.clear()
+      opening.clear()
       for (const { approval, before } of dump) {
         // A dump of 0.1 knows of no refusals that stand.
         const { callIdentity = null, refusedUntil = null } = approval

@@ -227,7 +227,11 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     },
     keyState: async (operator, agent, key) => keys.holder(keyScope(operator, agent, key), latest),
     claim: async (name, by) => claims.take(name, by),
-    unclaim: async (by) => claims.letGo(by),
+    claimOpening: async (agent, by, most) => approvals.mayOpen(agent, by, most),
+    async unclaim(by) {
+      claims.letGo(by)
+      approvals.opensNot(by)
+    },
     approval: async (id) => approvals.get(id),
     approvalFor: async (agent, requestDigest) => approvals.forRequest(agent, requestDigest),
     openApprovals: async (agent) => approvals.openOf(agent),
