@@ -308,6 +308,10 @@ export type Approval = {
   /** The vote that made the current parent, or closed it; null where no decider did. */
   readonly decided: Vote | null
   readonly reminded: number
+  /** Which call it asks about, however it is spelt (HMAC); null on lines of 0.1. */
+  readonly callIdentity: string | null
+  /** A person said no: until then nobody is asked again. Null where no refusal stands. */
+  readonly refusedUntil: string | null
   readonly state:
     | { readonly kind: 'pending' }
     | { readonly kind: 'approved'; readonly grant: string }
@@ -344,14 +348,23 @@ export type State = {
    * superseded, or a request that is to be put before a human. MUST be atomic across processes.
    */
   claim(name: string, by: string): Promise<Claimed>
+  /**
+   * Whether `by` may open one more approval of the agent: fewer than `most` are open or about to be.
+   * MUST be atomic across processes; the place is `by`'s until its approval is open or it lets go.
+   */
+  claimOpening(agent: string, by: string, most: number): Promise<boolean>
   /** Lets go of all that `by` claimed; `settle` does the same for an action. */
   unclaim(by: string): Promise<void>
   /** Closed ones are known until their deadline, so that a late caller hears how it ended. */
   approval(id: string): Promise<Approval | null>
   /** The one that is not closed for exactly this request of this agent. */
   approvalFor(agent: string, requestDigest: string): Promise<Approval | null>
+  /** How many of the agent's are not closed. */
+  openApprovals(agent: string): Promise<number>
   /** Those not closed, oldest first. */
   approvals(): Promise<readonly Approval[]>
+  /** The one in which a person refused exactly this call of this agent, if that stands at that time. */
+  refusal(agent: string, callIdentity: string, at: number): Promise<Approval | null>
   /** Standing grants that may be spent now, oldest first. */
   standing(agent: string, tool: string, at: number): Promise<readonly StandingGrant[]>
 }

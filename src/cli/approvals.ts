@@ -74,6 +74,17 @@ export function register(program: Command): void {
       await decide(id, options.digest ?? prefix, { decision: 'deny' }, options)
     },
   )
+  add('reopen', 'take a refusal back: the same call asks a human again; approves nothing')
+    .argument('<id>', 'approval id')
+    .option('--reason <text>', 'why; kept in the private record')
+    .action(async (id: string, options: Options & Said) => {
+      const { reason } = options
+      const path = `/v1/approvals/${encodeURIComponent(id)}/reopen`
+      const body = reason === undefined ? {} : { reason }
+      const answer = await callAdmin<{ reopened: string }>(options, 'POST', path, body)
+      if (options.json === true) printJson(answer)
+      else print('reopened: the same call asks a human again')
+    })
   deciding('defer', 'decide later; it stays open meanwhile')
     .requiredOption('--for <time>', 'for how long: 900s, 15m, 4h, 1d')
     .addOption(

@@ -208,6 +208,7 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     passthrough: given.passthrough,
     websocket: given.websocket,
     approvals: {
+      open_per_agent: given.approvals.open_per_agent,
       sources: record(
         Object.entries(given.approvals.sources).map(
           ([name, source]) => [name, sourceOf(place('/approvals/sources', name), source)] as const,

@@ -38,6 +38,7 @@ export async function createGate(
     segmentBytes: config.journal.segment_bytes,
     masterKeyFile: config.evidence.master_key_file,
     idempotencyTtlSeconds: config.idempotency.ttl_seconds,
+    openPerAgent: config.approvals.open_per_agent,
     identity: identityOf(config, report, judged === 'by_nothing'),
     report,
     ...options,

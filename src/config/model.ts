@@ -84,7 +84,10 @@ export type GateConfig = {
   readonly webhooks: { readonly [name: string]: WebhookConfig }
   readonly passthrough: readonly RouteConfig[]
   readonly websocket: readonly RouteConfig[]
-  readonly approvals: { readonly sources: { readonly [name: string]: SourceConfig } }
+  readonly approvals: {
+    readonly open_per_agent: number
+    readonly sources: { readonly [name: string]: SourceConfig }
+  }
   readonly log: GateFile['log']
   readonly deny_detail: GateFile['deny_detail']
 }

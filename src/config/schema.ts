@@ -234,7 +234,11 @@ export const gateFile = z
     passthrough: z.array(route).max(256).default([]),
     websocket: z.array(route).max(256).default([]),
     approvals: z
-      .strictObject({ sources: z.record(name, decisionSource).prefault({}) })
+      .strictObject({
+        /** So many calls of one agent may wait for people at once. */
+        open_per_agent: z.int().min(1).max(100_000).default(100),
+        sources: z.record(name, decisionSource).prefault({}),
+      })
       .prefault({}),
     log: z
       .strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') })

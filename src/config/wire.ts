@@ -21,6 +21,7 @@ export type GateOptions = JudgesSource &
     readonly timer?: Timer
     /** False: nobody can be asked here, so a route to a human ends as an open item (DESIGN §6). */
     readonly approvals?: boolean
+    readonly openPerAgent?: number
     readonly seam?: Parts['seam']
     readonly concluding?: NonNullable<Parts['concluding']>
   }
@@ -37,6 +38,7 @@ export type RunningGate = Gate & {
 const SEGMENT_BYTES = 64 * 1024 * 1024
 const SNAPSHOT_EVERY = 50_000
 const DAY_SECONDS = 24 * 60 * 60
+const OPEN_PER_AGENT = 100
 
 /** Wiring by hand: adapters into ports, judges from disk, then recovery and the canary (DESIGN §4). */
 export async function openGate(options: GateOptions): Promise<RunningGate> {
@@ -70,6 +72,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         clock,
         timer: options.timer ?? systemTimer,
         approvals: options.approvals ?? true,
+        openPerAgent: options.openPerAgent ?? OPEN_PER_AGENT,
         subscribe: data.subscribe,
         ids: systemIds(clock),
         identity,

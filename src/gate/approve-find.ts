@@ -1,10 +1,15 @@
 import { type Bounds, brokenBound, readBounds } from '../core/approval/bounds.js'
 import { firstDifference } from '../core/approval/difference.js'
 import { type ApprovalDocument, argumentsOf } from '../core/approval/document.js'
+import type { Header, HttpCall } from '../core/call.js'
+import { boundHeaders } from '../core/manifest/headers.js'
+import type { ToolRule } from '../core/manifest/model.js'
 import { fromUtf8 } from '../core/text.js'
 import type { Approval } from '../ports.js'
 import { factsOf, withoutPending } from './constrain.js'
-import { Exit } from './exit.js'
+import { Exit, Refused } from './exit.js'
+import { identityOf, stands } from './refusal.js'
+import { digestRequest, legacyDigest } from './request-digest.js'
 import { recallRun } from './resolve-recall.js'
 import {
   type Constrained,
@@ -14,6 +19,7 @@ import {
   type Matched,
   type Parts,
 } from './stage.js'
+import { thaw } from './thaw.js'
 
 const NONE: Item = { kind: 'none' }
 
@@ -26,9 +32,7 @@ export async function findItem(known: Constrained, parts: Parts): Promise<Item> 
   if (known.mode === 'observe') return NONE
   const { approvalId } = known.call
   const approval =
-    approvalId === null
-      ? await parts.state.approvalFor(known.agent.agent, known.requestDigest)
-      : await named(known, approvalId, parts)
+    approvalId === null ? await openFor(known, parts) : await named(known, approvalId, parts)
   if (approval === null) return NONE
   const stale = isStale(approval, known)
   if (approval.state.kind !== 'approved' || stale) return { kind: 'open', approval, stale }
@@ -51,6 +55,31 @@ export const isStale = (
   approval.policyDigest !== known.world.policy.digest ||
   approval.manifestDigest !== known.manifestDigest
 
+async function openFor(known: Constrained, parts: Parts): Promise<Approval | null> {
+  const { state } = parts
+  const { agent } = known.agent
+  const approval = await state.approvalFor(agent, known.requestDigest)
+  // Nearly every call has no open item: a second digest is made only where there is something to find.
+  if (approval !== null || (await state.openApprovals(agent)) === 0) return approval
+  const older = await state.approvalFor(agent, legacyDigest(known, parts))
+  return older !== null && (await isFrozenAs(older, known, parts)) ? older : null
+}
+
+/** Asked about this call, under the digest of now or, before an upgrade, under the older one. */
+async function isAbout(approval: Approval, known: Constrained, parts: Parts): Promise<boolean> {
+  if (approval.requestDigest === known.requestDigest) return true
+  return approval.requestDigest === legacyDigest(known, parts) && isFrozenAs(approval, known, parts)
+}
+
+/** The older digest left headers open: what counts is the call that was frozen, digested as now. */
+async function isFrozenAs(approval: Approval, known: Constrained, parts: Parts): Promise<boolean> {
+  const frozen = await thaw(approval, parts)
+  return (
+    frozen !== null &&
+    digestRequest(frozen, known.rule, parts).requestDigest === known.requestDigest
+  )
+}
+
 /** Another's approval and an unknown one are the same answer: an id is no oracle. */
 async function named(known: Constrained, id: string, parts: Parts): Promise<Approval> {
   const approval = await parts.state.approval(id)
@@ -67,7 +96,10 @@ async function named(known: Constrained, id: string, parts: Parts): Promise<Appr
     )
   }
   const own = { ...withoutPending(known), decisionId: approval.approvalId }
-  if (approval.requestDigest !== known.requestDigest) {
+  if (stands(approval, known.at) && approval.callIdentity === identityOf(known, parts)) {
+    throw new Refused(own, approval)
+  }
+  if (!(await isAbout(approval, known, parts))) {
     const pointer = await differenceFrom(approval, known, parts)
     throw new Exit(
       own,
@@ -111,11 +143,19 @@ export function described(
       method: http ? call.method : null,
       upstream: http ? call.upstream : null,
       target: http ? call.target : null,
-      headers: http ? call.headers.filter(([name]) => rule.bind_headers.includes(name)) : [],
+      headers: http ? shownHeaders(call, rule) : [],
       octets: known.requestOctets,
       body: bytes === null || bytes.length > READABLE_BYTES ? null : fromUtf8(bytes),
     },
   }
+}
+
+/** By name: their order among each other says nothing, so it is no difference. */
+function shownHeaders({ headers }: HttpCall, rule: ToolRule): Header[] {
+  const names = boundHeaders(rule)
+  return headers
+    .filter(([name]) => names.has(name))
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 }
 
 /** The name of a bound that does not hold for this call, or null. */

@@ -9,14 +9,16 @@ import { utf8 } from '../core/text.js'
 import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
 import { described, isStale, mayClose } from './approve-find.js'
 import { withoutPending } from './constrain.js'
-import { Exit, Join } from './exit.js'
+import { Exit, Join, Refused } from './exit.js'
 import { frozenPart, requestOctets } from './frozen.js'
+import { identityOf } from './refusal.js'
 import { signed } from './signed-event.js'
 import { type Authorized, isHttp, type Known, type Parts } from './stage.js'
 
 /**
  * Puts the call before a human, or joins whoever already did: of any number of identical calls exactly
- * one opens the item. One asked under other rules is superseded by the new one.
+ * one opens the item. One asked under other rules is superseded by the new one. What a person refused
+ * is not put before anybody again while that stands.
  */
 export async function openItem(authorized: Authorized, parts: Parts): Promise<never> {
   const { state } = parts
@@ -26,6 +28,12 @@ export async function openItem(authorized: Authorized, parts: Parts): Promise<ne
     if (asking.kind === 'claimed') break
     await asking.settled
   }
+  const identity = identityOf(authorized, parts)
+  const refusal = await state.refusal(agent.agent, identity, Date.parse(authorized.at))
+  if (refusal !== null) {
+    await state.unclaim(actionId)
+    throw new Refused(authorized, refusal)
+  }
   const current = await state.approvalFor(agent.agent, requestDigest)
   if (current !== null && !isStale(current, authorized) && !isVoid(current, authorized)) {
     await state.unclaim(actionId)
@@ -33,14 +41,33 @@ export async function openItem(authorized: Authorized, parts: Parts): Promise<ne
   }
   // If not, whoever holds it is closing it, and this item stands beside the one that is ending.
   const over = current !== null && (await mayClose(current, actionId, parts)) ? current : null
-  throw asked(authorized, over, parts)
+  // What supersedes another takes its place.
+  if (over === null && !(await state.claimOpening(agent.agent, actionId, parts.openPerAgent))) {
+    throw tooMany(authorized, parts)
+  }
+  throw asked(authorized, identity, over, parts)
 }
+
+const RETRY_SECONDS = 60
+
+const tooMany = (authorized: Authorized, { openPerAgent }: Parts): Exit =>
+  new Exit(
+    withoutPending(authorized),
+    'approvals_exhausted',
+    { threshold: openPerAgent },
+    { retry_after_seconds: RETRY_SECONDS },
+  )
 
 /** A grant that this very call found unusable, although its rules are the current ones. */
 const isVoid = (current: Approval, { item }: Authorized): boolean =>
   item.kind === 'open' && item.stale && item.approval.parent === current.parent
 
-function asked(authorized: Authorized, over: Approval | null, parts: Parts): Exit {
+function asked(
+  authorized: Authorized,
+  callIdentity: string,
+  over: Approval | null,
+  parts: Parts,
+): Exit {
   const hitl = authorized.rule.hitl ?? DEFAULT_HITL
   const document = documentOf(authorized, parts)
   const part: EvidencePart = {
@@ -52,7 +79,7 @@ function asked(authorized: Authorized, over: Approval | null, parts: Parts): Exi
   const known: Known = {
     ...withoutPending(authorized),
     evidence: [...authorized.evidence, part, ...frozenParts(authorized, parts)],
-    opening: { hitl, documentDigest: part.digest },
+    opening: { hitl, documentDigest: part.digest, callIdentity },
     supersedes: over?.parent ?? null,
   }
   return new Exit(
@@ -165,6 +192,8 @@ export function openingEntries(known: Known, capsule: Capsule, parts: Parts): Jo
         on_approval: hitl.on_approval,
         ladder: hitl.ladder,
         reminders: hitl.reminders_seconds,
+        refusal_seconds: hitl.refusal_seconds ?? hitl.ttl_seconds,
+        call_identity: opening.callIdentity,
       },
       parts,
     ),

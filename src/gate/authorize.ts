@@ -23,11 +23,12 @@ const UNCOMPARABLE: ReadonlySet<string> = new Set(['args_invalid', 'args_too_lar
  * for the same key and request is found first: it needs neither a new decision nor a new approval.
  * Where a human would have to be asked, a standing grant may stand in, and Cedar decides again.
  */
-export async function authorize(constrained: Constrained, parts: Parts): Promise<Authorized> {
-  const keyHash = hashKey(constrained, parts)
-  if (keyHash !== null) await replayOf(constrained, keyHash, parts)
+export async function authorize(judged: Constrained, parts: Parts): Promise<Authorized> {
+  const keyHash = hashKey(judged, parts)
+  if (keyHash !== null) await replayOf(judged, keyHash, parts)
 
-  let item = await findItem(constrained, parts)
+  let item = await findItem(judged, parts)
+  const constrained = underDigestOf(item, judged)
   let decision = decide(constrained, item.kind === 'granted')
   if (item.kind !== 'granted' && asks(constrained, decision)) {
     const asked = item.kind === 'open' ? item.approval : null
@@ -64,6 +65,14 @@ export async function authorize(constrained: Constrained, parts: Parts): Promise
     })
   }
   return advance(known, { decision, keyHash, item })
+}
+
+/** An item from before an upgrade has the older digest: grant, claims and records go on under that one. */
+function underDigestOf(item: Item, constrained: Constrained): Constrained {
+  const { requestDigest } = approvalOf(item) ?? constrained
+  return requestDigest === constrained.requestDigest
+    ? constrained
+    : advance(constrained, { requestDigest })
 }
 
 /** Whether a human would have to be asked; in observe mode nobody is. */

@@ -11,7 +11,7 @@ import type { BudgetClaim, BudgetReading, EvidencePart } from '../ports.js'
 import { advance } from './advance.js'
 import { jsonPart } from './dispatch.js'
 import { Exit } from './exit.js'
-import type { Admitted, Constrained, Known, Parts } from './stage.js'
+import type { Admitted, Constrained, Known, MustAsk, Parts } from './stage.js'
 
 /**
  * The rule's predicates on this call, each a Constraint Record and its private evidence. Windowed ones
@@ -108,12 +108,26 @@ export function recordReadings(
         id,
         constraint,
         judged.result,
-        judged.result !== 'pass' && claim?.advisory === false,
+        consequence(constraint, judged.result) === 'block' && claim?.advisory === false,
         part.digest,
       ),
     )
   }
   return { records, evidence }
+}
+
+/** Full windows that ask instead of refusing: from here on the call is one that a person must decide. */
+export function withAsking(
+  known: Constrained,
+  { asking, readings }: MustAsk,
+  parts: Parts,
+): Constrained {
+  const windowed = recordReadings(known, readings, parts)
+  return advance(known, {
+    asking: [...known.asking, ...asking],
+    records: [...known.records, ...windowed.records],
+    evidence: [...known.evidence, ...windowed.evidence],
+  })
 }
 
 /** Every constraint of the rule has a record: what was not reached says so (n/a), omission is visible. */

@@ -53,6 +53,17 @@ export class Join extends Error {
   }
 }
 
+/** A person refused this call and that stands: the same answer again, an event and no capsule. */
+export class Refused extends Error {
+  readonly known: Known
+  readonly approval: Approval
+  constructor(known: Known, approval: Approval) {
+    super('refused')
+    this.known = known
+    this.approval = approval
+  }
+}
+
 /** The record cannot be written: nothing may be promised (promise 1). */
 export class RecordUnavailable extends Error {}
 

@@ -12,7 +12,8 @@ import { prove } from './prove.js'
 import { type Orphan, recover } from './recover.js'
 import { recoverItems, type Unasked } from './recover-items.js'
 import { resolve } from './resolve.js'
-import type { Decision, Resolution } from './resolve-model.js'
+import type { Decider, Decision, Resolution } from './resolve-model.js'
+import { type Reopening, reopen } from './resolve-reopen.js'
 import { type Withdrawal, withdraw } from './resolve-withdraw.js'
 import type { Parts, World } from './stage.js'
 import {
@@ -36,6 +37,8 @@ export type Gate = {
   resolve(decision: Decision): Promise<Resolution>
   /** The agent takes its own request to a human back. */
   withdraw(approvalId: string, agent: string): Promise<Withdrawal>
+  /** Lifts a person's refusal, so that a human is asked again. */
+  reopen(approvalId: string, by: { decider: Decider; reason: string }): Promise<Reopening>
   issueStanding(order: StandingOrder): Promise<StandingIssued>
   revokeStanding(grant: string, by: string): Promise<void>
   /** Does now what deadlines demand; a timer does the same when the nearest one passes. */
@@ -90,6 +93,7 @@ export async function startGate(boot: Boot): Promise<Gate> {
       return resolution
     },
     withdraw: (approvalId, agent) => withdraw(approvalId, agent, parts),
+    reopen: (approvalId, by) => reopen(approvalId, by, parts),
     issueStanding: (order) => issueStanding(order, parts),
     async revokeStanding(grant, by) {
       await revokeStanding(grant, by, parts)

@@ -6,14 +6,14 @@ import { type Answer, answer, unrecorded } from './answer.js'
 import { approve } from './approve.js'
 import { authorize } from './authorize.js'
 import { conclude } from './conclude.js'
-import { constrain } from './constrain.js'
+import { constrain, withAsking } from './constrain.js'
 import { send } from './dispatch.js'
-import { type Ending, Exit, Join, RecordUnavailable, Replay } from './exit.js'
+import { type Ending, Exit, Join, RecordUnavailable, Refused, Replay } from './exit.js'
 import { match } from './match.js'
 import { open } from './open.js'
 import { reserve } from './reserve.js'
-import type { Known, Opened, Parts } from './stage.js'
-import { afterWaiting, isPending, pendingAnswer } from './wait.js'
+import type { Constrained, Known, Opened, Parts, Reserved } from './stage.js'
+import { afterWaiting, isPending, pendingAnswer, refusedAnswer } from './wait.js'
 
 /**
  * The whole life of a call (DESIGN §3). Each stage takes the previous stage's value; any stage may
@@ -35,6 +35,7 @@ export async function judge(opened: Opened, dispatch: Dispatch, parts: Parts): P
   } catch (error) {
     if (error instanceof Replay) return replay(error, parts)
     if (error instanceof Join) return join(error, parts)
+    if (error instanceof Refused) return refuseAgain(error, parts)
     if (error instanceof RecordUnavailable) {
       parts.report({
         level: 'error',
@@ -52,10 +53,19 @@ async function pipeline(opened: Opened, dispatch: Dispatch, parts: Parts): Promi
   const matched = match(opened, parts)
   const admitted = admit(matched, parts)
   const constrained = constrain(admitted, parts)
+  const reserved = await permit(constrained, parts)
+  return send(reserved, dispatch, parts)
+}
+
+/**
+ * Windows are read where they are claimed. One that is full and asks instead of refusing sends the call
+ * through once more, as one that a person must decide; then it has a grant, or it leaves at `approve`.
+ */
+async function permit(constrained: Constrained, parts: Parts): Promise<Reserved> {
   const authorized = await authorize(constrained, parts)
   const approved = await approve(authorized, parts)
   const reserved = await reserve(approved, parts)
-  return send(reserved, dispatch, parts)
+  return reserved.reserved ? reserved : permit(withAsking(constrained, reserved, parts), parts)
 }
 
 /** An Exit says why; anything else is the gate's own failure, and nothing had been sent (`send` never throws after). */
@@ -97,6 +107,12 @@ async function replay({ known, original, response }: Replay, parts: Parts): Prom
 async function join({ known, approval }: Join, parts: Parts): Promise<Answer> {
   const event = { approval_id: approval.approvalId, capsule_id: approval.opened }
   return (await repeat('APPROVAL_JOINED', event, known, parts)) ?? pendingAnswer(approval)
+}
+
+async function refuseAgain({ known, approval }: Refused, parts: Parts): Promise<Answer> {
+  const told = refusedAnswer(approval)
+  const event = { approval_id: approval.approvalId, capsule_id: told.capsuleId }
+  return (await repeat('REFUSAL_REPEATED', event, known, parts)) ?? told
 }
 
 /** An answer that names an existing action is an event of its own (promise 1). */

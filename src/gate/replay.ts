@@ -2,9 +2,10 @@ import type { Observation } from '../core/capsule/observation.js'
 import { parse } from '../core/json/parse.js'
 import { toPlain } from '../core/json/value.js'
 import { utf8 } from '../core/text.js'
-import type { EvidencePart, HeldResponse } from '../ports.js'
+import type { EvidencePart, HeldResponse, KeyState } from '../ports.js'
 import { withoutPending } from './constrain.js'
 import { Exit, Replay } from './exit.js'
+import { legacyDigest } from './request-digest.js'
 import type { Constrained, Known, Parts } from './stage.js'
 
 /**
@@ -14,7 +15,7 @@ import type { Constrained, Known, Parts } from './stage.js'
 export async function replayOf(known: Constrained, keyHash: string, parts: Parts): Promise<void> {
   const held = await parts.state.keyState(known.world.operator, known.agent.agent, keyHash)
   if (held === null || held.state !== 'completed') return
-  if (held.requestDigest !== known.requestDigest) {
+  if (!isSameRequest(held, known, parts)) {
     throw new Exit(withoutPending(known), 'idempotency_mismatch')
   }
   const response = await storedResponse(held.actionId, parts)
@@ -28,6 +29,13 @@ export async function replayOf(known: Constrained, keyHash: string, parts: Parts
   }
   throw new Replay(known, { actionId: held.actionId, capsuleId: held.capsuleId }, response)
 }
+
+/** A key claimed before an upgrade holds the older digest of its request. */
+export const isSameRequest = (
+  { requestDigest }: KeyState,
+  known: Constrained,
+  parts: Parts,
+): boolean => requestDigest === known.requestDigest || requestDigest === legacyDigest(known, parts)
 
 export async function storedResponse(
   actionId: string,

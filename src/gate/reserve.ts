@@ -1,11 +1,12 @@
-import type { BudgetReading, Conflict, Reservation } from '../ports.js'
+import type { BudgetClaim, BudgetReading, Conflict, Reservation } from '../ports.js'
 import { advance } from './advance.js'
 import { recordReadings, withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
-import type { Approved, Parts, Reserved } from './stage.js'
+import { isSameRequest } from './replay.js'
+import type { Approved, MustAsk, Parts, Reserved } from './stage.js'
 
 /** Grant, idempotency key and budgets in one atomic step: after it nobody else can have them. */
-export async function reserve(approved: Approved, parts: Parts): Promise<Reserved> {
+export async function reserve(approved: Approved, parts: Parts): Promise<Reserved | MustAsk> {
   const outcome = await claim(approved, parts)
   if (outcome.kind === 'reserved') {
     return advance(withReadings(approved, outcome.readings, parts), { reserved: true })
@@ -15,9 +16,30 @@ export async function reserve(approved: Approved, parts: Parts): Promise<Reserve
   if (outcome.kind === 'item' && approved.grant !== approved.decisionId) {
     return reserve(unbound, parts)
   }
+  if (outcome.kind === 'budget') {
+    const full = outcome.readings.filter((reading) => refuses(reading, approved))
+    if (full.every(({ constraint }) => asksAt(constraint, approved))) {
+      const asking = full.map(({ constraint }) => constraint)
+      return { reserved: false, asking, readings: outcome.readings }
+    }
+  }
   // Nothing was taken: the item this call would have closed stays as it is.
   throw refusal(unbound, outcome, parts)
 }
+
+const asksAt = (id: string, { manifest }: Approved): boolean =>
+  manifest.constraints[id]?.on_fail === 'hitl'
+
+const refuses = ({ constraint, within }: BudgetReading, { claims }: Approved): boolean =>
+  !within && claims.some((claimed) => claimed.constraint === constraint && !claimed.advisory)
+
+/** What a person or a standing grant let through counts in a window that asks, and is not asked about again. */
+const budgetsOf = (approved: Approved): readonly BudgetClaim[] =>
+  approved.grant === null
+    ? approved.claims
+    : approved.claims.map((claimed) =>
+        asksAt(claimed.constraint, approved) ? { ...claimed, advisory: true } : claimed,
+      )
 
 const claim = (approved: Approved, { state }: Parts): Promise<Reservation | Conflict> =>
   state.reserve({
@@ -32,14 +54,16 @@ const claim = (approved: Approved, { state }: Parts): Promise<Reservation | Conf
       approved.supersedes === null
         ? null
         : { approvalId: approved.decisionId, parent: approved.supersedes },
-    budgets: approved.claims,
+    budgets: budgetsOf(approved),
   })
 
 function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
   switch (conflict.kind) {
     case 'budget': {
       const known = withReadings(approved, conflict.readings, parts)
-      const broken = conflict.readings.find((reading) => !reading.within)
+      const broken = conflict.readings.find(
+        (reading) => refuses(reading, approved) && !asksAt(reading.constraint, approved),
+      )
       const claim = approved.claims.find(({ constraint }) => constraint === broken?.constraint)
       const code = claim?.kind === 'dedupe' ? 'duplicate_call' : 'budget_exceeded'
       return new Exit(
@@ -56,7 +80,7 @@ function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
     case 'key': {
       const known = withoutPending(approved)
       const { holder } = conflict
-      return holder.requestDigest === approved.requestDigest
+      return isSameRequest(holder, approved, parts)
         ? new Exit(
             known,
             'idempotency_in_flight',
@@ -85,8 +109,14 @@ function withReadings(
 ): Approved {
   if (readings.length === 0) return approved
   const windowed = recordReadings(approved, readings, parts)
+  // A call that was sent to a person by its window has read it before: the last reading counts.
+  const isRead = (id: string | undefined): boolean =>
+    readings.some(({ constraint }) => constraint === id)
   return advance(approved, {
-    records: [...approved.records, ...windowed.records],
-    evidence: [...approved.evidence, ...windowed.evidence],
+    records: [...approved.records.filter(({ id }) => !isRead(id)), ...windowed.records],
+    evidence: [
+      ...approved.evidence.filter(({ kind, name }) => kind !== 'constraint' || !isRead(name)),
+      ...windowed.evidence,
+    ],
   })
 }

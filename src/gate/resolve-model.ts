@@ -64,13 +64,18 @@ export type Refusal =
   | 'already_voted'
   | 'already_decided'
   | 'stale'
+  | 'not_refused'
   | 'bounds'
   | 'ttl'
   | 'ladder'
   | 'busy'
   | 'record_unavailable'
 
-export const refused = (why: Refusal, detail: string, first?: string): Resolution => ({
+export const refused = (
+  why: Refusal,
+  detail: string,
+  first?: string,
+): Extract<Resolution, { kind: 'refused' }> => ({
   kind: 'refused',
   why,
   detail,

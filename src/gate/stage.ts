@@ -9,6 +9,7 @@ import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type {
   Approval,
   BudgetClaim,
+  BudgetReading,
   Clock,
   Evidence,
   EvidencePart,
@@ -55,6 +56,8 @@ export type Parts = {
   readonly halts: () => Halts
   /** Whether anybody can be asked; without, a route to a human ends as an open item for an operator. */
   readonly approvals: boolean
+  /** So many may wait at once for one agent: a looping agent must not bury what people have to read. */
+  readonly openPerAgent: number
   /** Each durable line in journal order, after the state has it. */
   readonly subscribe: (listener: (line: JournalLine) => void) => () => void
   /** Tells the operator what the record may not say. */
@@ -143,11 +146,21 @@ export type Approved = Authorized & {
   readonly supersedes: string | null
 }
 export type Reserved = Approved & { readonly reserved: true }
+/** Nothing was taken: these windows are full and say `on_fail: hitl`, which only the claim can tell. */
+export type MustAsk = {
+  readonly reserved: false
+  readonly asking: readonly string[]
+  readonly readings: readonly BudgetReading[]
+}
 
 /** What is known when a call ends, however early: everything after `Opened` may be missing. */
 export type Known = Opened & Partial<Omit<Approved, keyof Opened>> & { readonly opening?: Opening }
 
 /** A human is being asked: what the record of the asking needs beside the call. */
-export type Opening = { readonly hitl: Hitl; readonly documentDigest: string }
+export type Opening = {
+  readonly hitl: Hitl
+  readonly documentDigest: string
+  readonly callIdentity: string
+}
 
 export const isHttp = (call: Call): call is HttpCall => call.kind === 'http'

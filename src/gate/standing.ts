@@ -1,4 +1,5 @@
 import { type Bounds, readBounds } from '../core/approval/bounds.js'
+import { hollowBounds } from '../core/approval/hollow-bounds.js'
 import { pseudonym } from '../core/approval/voter.js'
 import type { ToolRule } from '../core/manifest/model.js'
 import type { Approval } from '../ports.js'
@@ -68,9 +69,11 @@ function problemsOf(order: StandingOrder, parts: Parts): readonly string[] {
   if (!(until > now && until <= now + YEAR_MS)) problems.push('it ends within a year from now')
   if (!Number.isSafeInteger(order.uses) || order.uses < 1) problems.push('it has a number of uses')
   if (order.by === '' || order.by === order.agent) problems.push('another than the agent gives it')
-  if (Object.keys(order.bounds).length === 0) problems.push('it bounds at least one argument')
   const read = readBounds(order.bounds, rule)
-  return read.ok ? problems : [...problems, ...read.problems]
+  if (!read.ok) return [...problems, ...read.problems]
+  const { operator } = parts.world()
+  const of = { rule, agent: order.agent, operator }
+  return [...problems, ...hollowBounds(read.constraints, of, parts.crypto)]
 }
 
 const ruleOf = (tool: string, parts: Parts): ToolRule | null =>

@@ -7,9 +7,9 @@ import { pendingTell } from './approve-open.js'
 import { storedResponse } from './replay.js'
 import type { Parts } from './stage.js'
 
-type Pending = Extract<Answer, { kind: 'refused' }>
+type Named = Extract<Answer, { kind: 'refused' }>
 
-export const isPending = (answer: Answer): answer is Pending =>
+export const isPending = (answer: Answer): answer is Named =>
   answer.kind === 'refused' && answer.code === 'approval_pending'
 
 /** `Prefer: wait` is a courtesy, not a lease: more than this no caller holds a connection (DESIGN §3). */
@@ -21,7 +21,7 @@ const MOST_SECONDS = 20
  * over: the answer names the capsule that ended it. Otherwise the 202 after all.
  */
 export async function afterWaiting(
-  pending: Pending,
+  pending: Named,
   call: Call,
   parts: Parts,
   govern: (call: Call) => Promise<Answer>,
@@ -83,6 +83,13 @@ export function pendingAnswer({ approvalId, opened, state, deadline }: Approval)
   return named('approval_pending', approvalId, opened, pendingTell(approvalId, at, deadline.at))
 }
 
+/** The ids are those of the person's refusal. */
+export function refusedAnswer({ approvalId, state }: Approval): Named {
+  if (state.kind !== 'closed') throw new TypeError('what was refused is over')
+  const { actionId, capsuleId } = state
+  return named('approval_refused', actionId, capsuleId, { approval_id: approvalId })
+}
+
 /** How the item ended, where that is an answer to this caller; null where the caller has to ask anew. */
 export async function closedAnswer(approval: Approval, parts: Parts): Promise<Answer | null> {
   const { state } = approval
@@ -118,7 +125,7 @@ function named(
   actionId: string,
   capsuleId: string,
   tell: { readonly [name: string]: string } | ReturnType<typeof pendingTell>,
-): Answer {
+): Named {
   const { verdict, status: told } = TABLE[code]
   const status = told === 'upstream' ? 502 : told
   return {

@@ -72,6 +72,19 @@ describe('approvals', () => {
     expect(JSON.parse(again.out)).toMatchObject({ state: 'approved', repeated: true })
   })
 
+  it('reopen takes a refusal back once, and nothing else', async () => {
+    const item = await next()
+    expect((await run('reopen', item.approval_id)).err).toContain('No refusal by a person stands')
+    await run('deny', item.approval_id, '--reason', 'no')
+    expect(await detail(plane, item.approval_id)).toMatchObject({
+      refused_until: expect.any(String),
+    })
+    const done = await run('reopen', item.approval_id, '--reason', 'misread it')
+    expect([done.code, done.out]).toEqual([0, 'reopened: the same call asks a human again\n'])
+    expect(await detail(plane, item.approval_id)).toMatchObject({ refused_until: null })
+    expect((await run('reopen', item.approval_id)).code).toBe(1)
+  })
+
   it('deny wants a reason, defer a time, and a second outcome is refused', async () => {
     const item = await next()
     expect((await run('deny', item.approval_id)).code).toBe(2)

@@ -155,6 +155,7 @@ function faulty(gate: RunningGate, { doing }: Row): RunningGate {
     ...parts,
     ...(doing === 'state_store_dead' ? { state: dead } : {}),
     approvals: doing !== 'nobody_to_ask',
+    ...(doing === 'one_may_wait' ? { openPerAgent: 1 } : {}),
   }
   return { ...gate, govern: (call, dispatch) => govern(call, dispatch, seen) }
 }

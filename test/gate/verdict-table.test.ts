@@ -62,7 +62,11 @@ async function happen(scenario: Scenario): Promise<Ended> {
           ...parts,
           state: { ...parts.state, reserve: () => Promise.reject(new Error('store is down')) },
         }
-      : { ...parts, approvals: scenario.doing !== 'nobody_to_ask' }
+      : {
+          ...parts,
+          approvals: scenario.doing !== 'nobody_to_ask',
+          ...(scenario.doing === 'one_may_wait' ? { openPerAgent: 1 } : {}),
+        }
   const answer = await govern(scenario.call, sending(upstream, scenario.call), faulty)
   const capsules = (await gate.capsules()).slice(before)
   const requests = servers[0]?.requests.length ?? 0

@@ -79,7 +79,12 @@ export type Scenario = {
   /** Calls that go first and are not looked at. */
   readonly first?: readonly { readonly call: HttpCall; readonly tool?: Behaviour }[]
   /** The gate's own doing around the call. */
-  readonly doing?: 'halt' | 'turn_before_first_byte' | 'state_store_dead' | 'nobody_to_ask'
+  readonly doing?:
+    | 'halt'
+    | 'turn_before_first_byte'
+    | 'state_store_dead'
+    | 'nobody_to_ask'
+    | 'one_may_wait'
 }
 
 /** Rows that one HTTP call brings about; those of deciders and deadlines are in approvals.test.ts. */
@@ -118,6 +123,11 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   decision_needed: { call: refund('150.00'), doing: 'nobody_to_ask' },
   approval_pending: { call: refund('150.00') },
   approval_closed: { call: refund('150.00', { approvalId: 'no-such-approval' }) },
+  approvals_exhausted: {
+    call: refund('150.00'),
+    first: [{ call: refund('160.00') }],
+    doing: 'one_may_wait',
+  },
   budget_exceeded: {
     call: post('/v1/limited', { order: `o-${SECRET}` }),
     first: [{ call: post('/v1/limited', { order: `o-${SECRET}-0` }) }],

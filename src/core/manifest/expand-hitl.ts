@@ -10,6 +10,7 @@ const KEYS = [
   'on_approval',
   'ladder',
   'reminders_seconds',
+  'refusal_seconds',
 ]
 
 /** How a human is asked, also when a policy and not a constraint asks: so it always has a value. */
@@ -23,6 +24,7 @@ export function expandHitl(reader: Reader, node: Node | undefined): Hitl {
       return name === undefined ? [] : [name]
     })
   const asked = roles(fields?.get('roles'))
+  const refusal = seconds(fields?.get('refusal_seconds'))
   return {
     ttl_seconds: seconds(fields?.get('ttl_seconds')) ?? 3600,
     quorum: reader.integer(fields?.get('quorum'), 1, 16) ?? 1,
@@ -40,5 +42,6 @@ export function expandHitl(reader: Reader, node: Node | undefined): Hitl {
     reminders_seconds: (reader.list(fields?.get('reminders_seconds')) ?? []).flatMap(
       (member) => seconds(member) ?? [],
     ),
+    ...(refusal === undefined ? {} : { refusal_seconds: refusal }),
   }
 }

@@ -1,3 +1,5 @@
+import type { ToolRule } from './model.js'
+
 /** DESIGN §3: only listed headers are forwarded. */
 export const FORWARDED_BY_DEFAULT = [
   'content-type',
@@ -13,3 +15,24 @@ const NEVER =
   /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|host|expect|cookie2?|authorization|proxy-.*|gate-.*|agent-intent|agent-mandate|x-http-method(?:-override)?|x-method-override|x-original-url|x-rewrite-url|prefer)$/
 
 export const isForwardable = (name: string): boolean => HEADER.test(name) && !NEVER.test(name)
+
+/** These differ between sendings of one and the same request, so a rule binds them only if it names them. */
+const PER_SENDING = /^(?:traceparent|tracestate|baggage|b3|x-b3-.*|idempotency-key)$/
+
+type HeaderRule = Pick<ToolRule, 'forward_headers' | 'bind_headers'>
+/** Worked out once per rule: rules outlive calls. */
+const bound = new WeakMap<HeaderRule, ReadonlySet<string>>()
+
+/** Names of the headers that the request digest binds and an approver is shown: all that are forwarded. */
+export function boundHeaders(rule: HeaderRule): ReadonlySet<string> {
+  let names = bound.get(rule)
+  if (names === undefined) {
+    const forwarded = ['content-encoding', ...rule.forward_headers]
+    names = new Set([
+      ...forwarded.filter((name) => isForwardable(name) && !PER_SENDING.test(name)),
+      ...rule.bind_headers.filter(isForwardable),
+    ])
+    bound.set(rule, names)
+  }
+  return names
+}

@@ -102,6 +102,8 @@ export type Hitl = {
   readonly on_approval: 'retry' | 'dispatch'
   readonly ladder: readonly { readonly roles: readonly string[]; readonly after_seconds: number }[]
   readonly reminders_seconds: readonly number[]
+  /** How long a person's refusal stands; `ttl_seconds` where it says nothing. */
+  readonly refusal_seconds?: number
 }
 
 /** What a constraint may read beside arguments. `$body` enters as its exact JSON text. */

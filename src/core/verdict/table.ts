@@ -125,7 +125,11 @@ export const TABLE = {
   ]),
   approval_closed: denied(409, EVERYWHERE, [
     'The named approval cannot be used: it is unknown, in use or over.',
-    'Look up its status; if the call is still needed, send it without naming an approval.',
+    'Look up its status. What a person refused stays refused; what ended otherwise may be asked anew, without naming an approval.',
+  ]),
+  approvals_exhausted: denied(429, EVERYWHERE, [
+    'Too many of your calls already wait for a person.',
+    'Wait until some of them are decided, or withdraw those no longer needed.',
   ]),
   // resolve and expire: what becomes of an open item
   approval_refused: row('resolved', 'reject', 'none', 403, EVERYWHERE, [

@@ -44,7 +44,7 @@ export const decisionAnswer = z.strictObject({
 })
 export type DecisionAnswer = z.infer<typeof decisionAnswer>
 
-const CODES: Readonly<Record<Refusal, AdminCode>> = {
+export const CODES: Readonly<Record<Refusal, AdminCode>> = {
   unknown: 'not_found',
   frozen: 'frozen',
   digest_mismatch: 'digest_mismatch',
@@ -56,6 +56,7 @@ const CODES: Readonly<Record<Refusal, AdminCode>> = {
   already_voted: 'already_decided',
   already_decided: 'already_decided',
   stale: 'stale',
+  not_refused: 'not_refused',
   bounds: 'bounds_broken',
   ttl: 'request_invalid',
   ladder: 'no_ladder',
@@ -104,7 +105,8 @@ export async function decide(
   }
 }
 
-const sentence = (detail: string): string => `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
+export const sentence = (detail: string): string =>
+  `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
 
 function outcomeOf(body: DecisionBody): Outcome {
   const said = body.reason === undefined ? {} : { reason: body.reason }

@@ -15,6 +15,8 @@ export const approvalSummary = z.strictObject({
   closed_by: actionId.nullable(),
   /** The capsule that stands now: the open item's, or the one that ended it. */
   capsule_id: digest,
+  /** A person refused it and the same call is not put before anybody until then; null otherwise. */
+  refused_until: time.nullable(),
   operator: z.string(),
   agent: z.string(),
   developer: z.string(),
@@ -43,6 +45,7 @@ export function summaryOf(approval: Approval, gate: Pick<Admin['gate'], 'halts'>
     verdict: closed?.verdict ?? null,
     closed_by: closed?.actionId ?? null,
     capsule_id: closed?.capsuleId ?? approval.parent,
+    refused_until: approval.refusedUntil,
     operator: approval.operator,
     agent: approval.agent,
     developer: approval.developer,

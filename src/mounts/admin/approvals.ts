@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import type { Decider } from '../../gate/resolve-model.js'
 import type { Approval } from '../../ports.js'
-import { DECISION_PROBLEMS, decide, decisionAnswer, decisionBody } from './approvals-decide.js'
+import {
+  CODES,
+  DECISION_PROBLEMS,
+  decide,
+  decisionAnswer,
+  decisionBody,
+  sentence,
+} from './approvals-decide.js'
 import { approvalSummary, documentOf, mayRead, rolesOf, summaryOf } from './approvals-view.js'
 import { AdminProblem } from './problem.js'
 import { type Admin, json, type Principal, route } from './route.js'
@@ -105,6 +112,29 @@ export const approvalDecide = route({
     if (principal === null) throw new AdminProblem('unauthenticated')
     await readable(params.approval_id, principal, admin)
     return json(await decide(params.approval_id, body, deciderOf(principal, 'token'), admin))
+  },
+})
+
+export const approvalReopen = route({
+  method: 'post',
+  path: '/v1/approvals/{approval_id}/reopen',
+  summary:
+    "Lifts a person's refusal before its time: the same call asks a human again. Approves nothing. " +
+    'An approver lifts what they are asked; a token made with --machine lifts nothing.',
+  roles: ['approver', 'operator'],
+  params: id,
+  body: z.strictObject({ reason: z.string().max(2000).default('') }),
+  answers: {
+    200: [{ type: 'application/json', schema: z.strictObject({ reopened: actionId }) }],
+  },
+  problems: DECISION_PROBLEMS,
+  async handle({ params, body, principal }, admin) {
+    if (principal === null) throw new AdminProblem('unauthenticated')
+    await readable(params.approval_id, principal, admin)
+    const by = { decider: deciderOf(principal, 'token'), reason: body.reason }
+    const done = await admin.gate.reopen(params.approval_id, by)
+    if (done.kind === 'refused') throw new AdminProblem(CODES[done.why], sentence(done.detail))
+    return json({ reopened: params.approval_id })
   },
 })
 

@@ -10,6 +10,7 @@ export const ADMIN_PROBLEMS = {
   frozen: [409, 'Halted: nothing is decided until an operator resumes.'],
   digest_mismatch: [409, 'What was decided on is not what is asked.'],
   already_decided: [409, 'It was decided before.'],
+  not_refused: [409, 'No refusal by a person stands for this request.'],
   stale: [409, 'Policies or the manifest changed since; the call has to be made again.'],
   no_ladder: [409, 'There is nobody further up to pass it on to.'],
   busy: [409, 'The request is being concluded at this moment; try again.'],

@@ -28,6 +28,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   APPROVAL_OPENED: ['approval_id', 'capsule_id', 'agent', 'operator', 'tool'],
   APPROVAL_JOINED: ['approval_id'],
   APPROVAL_VOTED: ['approval_id', 'outcome'],
+  REFUSAL_REPEATED: ['approval_id', 'capsule_id'],
+  REFUSAL_LIFTED: ['approval_id'],
   GRANT_ISSUED: ['grant', 'agent', 'tool', 'expires_at', 'standing'],
   GRANT_REVOKED: ['grant'],
   EVIDENCE_ERASING: ['operator', 'day', 'by'],

@@ -1,5 +1,5 @@
 import { actionStatus } from './actions.js'
-import { approvalById, approvalDecide, approvalList } from './approvals.js'
+import { approvalById, approvalDecide, approvalList, approvalReopen } from './approvals.js'
 import { grantCreate, grantDelete, grantList } from './approvals-grants.js'
 import { decisionDelivery } from './approvals-sources.js'
 import { capsuleById, capsuleList } from './capsules.js'
@@ -27,6 +27,7 @@ export const ROUTES: readonly Route[] = [
   approvalList,
   approvalById,
   approvalDecide,
+  approvalReopen,
   decisionDelivery,
   grantList,
   grantCreate,

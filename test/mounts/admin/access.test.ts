@@ -21,6 +21,7 @@ const REACH: Readonly<Record<string, string>> = {
   'get /v1/approvals': 'vapo',
   'get /v1/approvals/{approval_id}': 'apo',
   'post /v1/approvals/{approval_id}/decision': 'p',
+  'post /v1/approvals/{approval_id}/reopen': 'po',
   'get /v1/grants': 'ao',
   'post /v1/grants': 'o',
   'delete /v1/grants/{grant}': 'o',
@@ -80,6 +81,7 @@ const SAMPLE: Readonly<Record<string, () => { path?: string; body?: unknown }>> 
   'post /v1/approvals/{approval_id}/decision': () => ({
     body: { decision: 'deny', digest: '0'.repeat(64), reason: 'no' },
   }),
+  'post /v1/approvals/{approval_id}/reopen': () => ({ body: { reason: 'a mistake' } }),
   'post /v1/grants': () => ({
     body: {
       agent: 'support-bot',

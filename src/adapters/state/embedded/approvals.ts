@@ -3,6 +3,7 @@ import type { Capsule } from '../../../core/capsule/model.js'
 import type { Hitl } from '../../../core/manifest/model.js'
 import type { Approval, JournalLine, Vote } from '../../../ports.js'
 import { lineError, text } from './lines.js'
+import { createRefusals } from './refusals.js'
 import { sweeper } from './sweep.js'
 
 /** `before`: the capsule the current parent superseded; a vote line names the one it was cast on. */
@@ -11,6 +12,8 @@ export type ApprovalDump = Entry
 
 const requestKey = ({ agent, requestDigest }: Pick<Approval, 'agent' | 'requestDigest'>): string =>
   `${agent}\0${requestDigest}`
+
+const isOpen = ({ state }: Approval): boolean => state.kind !== 'closed'
 
 /**
  * Requests to humans as a fold: opened by an event, moved and closed by capsules, never by a clock.
@@ -21,19 +24,34 @@ export function createApprovals(keepMs: number) {
   /** Of those not closed: by the capsule that comes next supersedes, and by request. */
   const byParent = new Map<string, string>()
   const byRequest = new Map<string, string>()
+  const openByAgent = new Map<string, number>()
+  const refusals = createRefusals()
+  /** Who is about to open one, for which agent: of one process's memory, like a claim. */
+  const opening = new Map<string, string>()
+  /** One that a person refused is known for as long as that stands, or nobody could take it back. */
   const gone = ({ approval }: Entry, time: number): boolean =>
-    approval.state.kind === 'closed' && Date.parse(approval.deadline.at) + keepMs <= time
+    approval.state.kind === 'closed' &&
+    Date.parse(approval.deadline.at) + keepMs <= time &&
+    (approval.refusedUntil === null || Date.parse(approval.refusedUntil) <= time)
+  const sweep = sweeper(entries, gone)
 
   function put(approval: Approval, before: string | null): void {
     const { approvalId: id } = approval
     const old = entries.get(id)?.approval
+    count(approval.agent, Number(isOpen(approval)) - Number(old !== undefined && isOpen(old)))
     if (old !== undefined && byParent.get(old.parent) === id) byParent.delete(old.parent)
     entries.set(id, { approval, before })
+    refusals.note(approval)
     const key = requestKey(approval)
-    if (approval.state.kind !== 'closed') {
+    if (isOpen(approval)) {
       byParent.set(approval.parent, id)
       byRequest.set(key, id)
     } else if (byRequest.get(key) === id) byRequest.delete(key)
+  }
+  function count(agent: string, more: number): void {
+    const open = (openByAgent.get(agent) ?? 0) + more
+    if (open === 0) openByAgent.delete(agent)
+    else openByAgent.set(agent, open)
   }
   const get = (id: string): Approval | null => entries.get(id)?.approval ?? null
   const change = (id: string, to: Partial<Approval>): void => {
@@ -45,6 +63,9 @@ export function createApprovals(keepMs: number) {
     get,
     forRequest: (agent: string, requestDigest: string): Approval | null =>
       get(byRequest.get(requestKey({ agent, requestDigest })) ?? ''),
+    refusalOf: (agent: string, identity: string, time: number): Approval | null =>
+      get(refusals.find(agent, identity, time) ?? ''),
+    openOf: (agent: string): number => openByAgent.get(agent) ?? 0,
     live: (): Approval[] =>
       [...byParent.values()]
         .map((id) => (entries.get(id) as Entry).approval)
@@ -55,8 +76,17 @@ export function createApprovals(keepMs: number) {
         .map(({ approval }) => approval)
         .filter(({ state }) => state.kind === 'closed')
         .sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
+    mayOpen(agent: string, by: string, most: number): boolean {
+      const others = [...opening.values()].filter((each) => each === agent).length
+      if ((openByAgent.get(agent) ?? 0) + others >= most) return false
+      opening.set(by, agent)
+      return true
+    },
+    opensNot: (by: string) => opening.delete(by),
     opened(line: JournalLine): void {
-      put(openedBy(line), null)
+      const approval = openedBy(line)
+      put(approval, null)
+      opening.delete(approval.approvalId)
     },
     voted(line: JournalLine): void {
       const entry = entries.get(text(line, 'approval_id'))
@@ -73,6 +103,18 @@ export function createApprovals(keepMs: number) {
       if (get(id)?.state.kind !== 'pending') return
       change(id, { state: { kind: 'approved', grant: text(line, 'grant') } })
     },
+    /** Every refusal of that same call, also where it was asked about twice under other headers. */
+    lifted(line: JournalLine): void {
+      const id = text(line, 'approval_id')
+      const { agent, callIdentity } = get(id) ?? {}
+      change(id, { refusedUntil: null })
+      if (agent === undefined || callIdentity == null) return
+      for (const { approval } of [...entries.values()]) {
+        const same = approval.agent === agent && approval.callIdentity === callIdentity
+        if (same) change(approval.approvalId, { refusedUntil: null })
+      }
+      refusals.forget(agent, callIdentity)
+    },
     reminded(line: JournalLine): void {
       if (typeof line.nth !== 'number') throw lineError(line, 'nth is not a number')
       change(text(line, 'approval_id'), { reminded: line.nth })
@@ -86,15 +128,24 @@ export function createApprovals(keepMs: number) {
       put({ ...approval, ...movedBy(approval, capsule) }, before)
       return approval.state.kind === 'approved' ? approval.state.grant : null
     },
-    sweep: sweeper(entries, gone),
+    sweep(time: number): void {
+      sweep(time)
+      refusals.sweep(time)
+    },
     dump: (time: number): ApprovalDump[] =>
       [...entries.keys()]
         .sort()
         .map((id) => entries.get(id) as Entry)
         .filter((entry) => !gone(entry, time)),
     load(dump: readonly ApprovalDump[]): void {
-      for (const map of [entries, byParent, byRequest]) map.clear()
-      for (const { approval, before } of dump) put(approval, before)
+      for (const map of [entries, byParent, byRequest, openByAgent]) map.clear()
+      refusals.clear()
+      opening.clear()
+      for (const { approval, before } of dump) {
+        // A dump of 0.1 knows of no refusals that stand.
+        const { callIdentity = null, refusedUntil = null } = approval
+        put({ ...approval, callIdentity, refusedUntil }, before)
+      }
     },
   }
 }
@@ -107,7 +158,11 @@ function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
   if (!open) {
     const { action_id: actionId, capsule_id: capsuleId } = capsule
     const state = { kind: 'closed', actionId, capsuleId, verdict: verdict_class, approver } as const
-    return { state, decided: null }
+    // Only a person's word makes it `human`: a machine's refusal and a withdrawal do not stand.
+    const refused = verdict_class === 'resolved' && approver === 'human'
+    const { refusal_seconds: seconds = approval.hitl.ttl_seconds } = approval.hitl
+    const refusedUntil = refused ? expiryOf(capsule.timestamp, { ttl_seconds: seconds }) : null
+    return { state, decided: null, refusedUntil }
   }
   return {
     parent: capsule.capsule_id,
@@ -147,6 +202,7 @@ function openedBy(line: JournalLine): Approval {
       on_approval: line.on_approval,
       ladder: line.ladder,
       reminders_seconds: line.reminders,
+      ...(line.refusal_seconds === undefined ? {} : { refusal_seconds: line.refusal_seconds }),
     } as Hitl,
     rung: 0,
     opened: capsule,
@@ -155,6 +211,8 @@ function openedBy(line: JournalLine): Approval {
     votes: [],
     decided: null,
     reminded: 0,
+    callIdentity: line.call_identity === undefined ? null : of('call_identity'),
+    refusedUntil: null,
     state: { kind: 'pending' },
   }
 }

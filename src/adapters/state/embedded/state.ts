@@ -227,10 +227,17 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
     },
     keyState: async (operator, agent, key) => keys.holder(keyScope(operator, agent, key), latest),
     claim: async (name, by) => claims.take(name, by),
-    unclaim: async (by) => claims.letGo(by),
+    claimOpening: async (agent, by, most) => approvals.mayOpen(agent, by, most),
+    async unclaim(by) {
+      claims.letGo(by)
+      approvals.opensNot(by)
+    },
     approval: async (id) => approvals.get(id),
     approvalFor: async (agent, requestDigest) => approvals.forRequest(agent, requestDigest),
+    openApprovals: async (agent) => approvals.openOf(agent),
     approvals: async () => approvals.live(),
+    refusal: async (agent, identity, at) =>
+      approvals.refusalOf(agent, identity, Math.max(at, latest)),
     standing: async (agent, tool, at) => grants.standing(agent, tool, Math.max(at, latest)),
     apply(line) {
       const at = Date.parse(line.at)
@@ -265,6 +272,9 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
           break
         case 'APPROVAL_VOTED':
           approvals.voted(line)
+          break
+        case 'REFUSAL_LIFTED':
+          approvals.lifted(line)
           break
         case 'APPROVAL_REMINDER':
           approvals.reminded(line)

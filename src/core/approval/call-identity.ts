@@ -1,0 +1,23 @@
+import type { Crypto } from '../crypto.js'
+import { hex } from '../hex.js'
+import { canonicalOf } from '../json/build.js'
+import type { Plain } from '../json/value.js'
+import type { Args } from '../manifest/read-args.js'
+import { utf8 } from '../text.js'
+import { argumentsOf } from './document.js'
+import { hmacSha256 } from './voter.js'
+
+/**
+ * Which call a refusal is about, as the journal may say it: the tool and what was read of the call,
+ * not how it was spelt. Other headers, keys, white space, member order or zeros behind a decimal point
+ * make no other call. Keyed, so that small arguments cannot be guessed from it (promise 8).
+ */
+export const callIdentity = (
+  call: { readonly tool: string; readonly args: Args; readonly letThrough: Plain },
+  tenantSalt: string,
+  crypto: Pick<Crypto, 'sha256'>,
+): string => {
+  const { tool, args, letThrough } = call
+  const text = canonicalOf({ tool, arguments: argumentsOf(args), let_through: letThrough })
+  return hex(hmacSha256(utf8(tenantSalt), utf8(text), crypto))
+}

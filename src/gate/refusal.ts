@@ -1,0 +1,21 @@
+import { callIdentity } from '../core/approval/call-identity.js'
+import type { Plain } from '../core/json/value.js'
+import type { Approval } from '../ports.js'
+import type { Matched, Parts } from './stage.js'
+
+type Same = Pick<Matched, 'rule' | 'args'>
+
+/** What a rule lets through unjudged belongs to the call too. No rule can let anything through yet. */
+const letThrough = (_known: Same): Plain => ({})
+
+/** The call that a person's refusal would be about. */
+export const identityOf = (known: Same, parts: Pick<Parts, 'crypto' | 'tenantSalt'>): string =>
+  callIdentity(
+    { tool: known.rule.tool, args: known.args, letThrough: letThrough(known) },
+    parts.tenantSalt,
+    parts.crypto,
+  )
+
+/** Whether a person refused it and that still stands at that time. */
+export const stands = ({ refusedUntil }: Approval, at: string): boolean =>
+  refusedUntil !== null && Date.parse(at) < Date.parse(refusedUntil)
