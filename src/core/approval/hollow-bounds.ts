@@ -3,7 +3,7 @@ import type { Plain } from '../json/value.js'
 import { evaluate } from '../manifest/evaluate.js'
 import { type Facts, usesClock } from '../manifest/inputs.js'
 import type { Constraint, Predicate, ToolRule } from '../manifest/model.js'
-import type { ArgValue } from '../manifest/read-args.js'
+import type { ArgValue } from '../manifest/typed-value.js'
 import { combinations, spreadOfArgument, spreadOfBody } from './spread.js'
 
 /** Whom and what a standing grant is for. */

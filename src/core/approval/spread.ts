@@ -1,7 +1,7 @@
 import { formatDecimal, parseDecimal } from '../json/decimal.js'
 import type { Plain } from '../json/value.js'
 import type { ArgType, ToolRule } from '../manifest/model.js'
-import type { ArgValue } from '../manifest/read-args.js'
+import type { ArgValue } from '../manifest/typed-value.js'
 
 /**
  * Values that calls may carry, chosen so that a bound which matters is broken by one of them. Empty
@@ -45,6 +45,11 @@ export function spreadOfArgument(type: ArgType, literals: readonly string[]): Ar
         const decimal = parseDecimal(text)
         return decimal === null ? [] : [{ type, value: formatDecimal(decimal) }]
       })
+    // A bound can only ask whether it is there.
+    case 'object':
+      return [{ type, value: new Map() }]
+    case 'objects':
+      return [{ type, value: [] }]
   }
 }
 
@@ -69,6 +74,8 @@ const SAMPLES: Readonly<Record<ArgType, Plain>> = {
   boolean: true,
   integer: 1,
   decimal: '1',
+  object: {},
+  objects: [],
 }
 
 /** Bodies with all that the tool requires, and then what schemas speak of in other ways. */
