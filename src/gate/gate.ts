@@ -1,5 +1,4 @@
 import type { Call } from '../core/call.js'
-import { signEvent } from '../core/journal/event.js'
 import type { Plain } from '../core/json/value.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { Dispatch } from '../ports.js'
@@ -14,6 +13,7 @@ import { recoverItems, type Unasked } from './recover-items.js'
 import { resolve } from './resolve.js'
 import type { Decision, Resolution } from './resolve-model.js'
 import { type Withdrawal, withdraw } from './resolve-withdraw.js'
+import { signed } from './signed-event.js'
 import type { Parts, World } from './stage.js'
 import {
   issueStanding,
@@ -131,14 +131,7 @@ export function describe(judges: Judges): Plain {
   }
 }
 
-async function recordChange(judges: Judges, { journal, signer }: Parts): Promise<void> {
-  await journal.append([
-    signEvent({
-      origin: journal.origin,
-      type: 'CONFIG_CHANGED',
-      members: describe(judges) as { readonly [name: string]: Plain },
-      kid: signer.kid('event'),
-      sign: (message) => signer.sign('event', message),
-    }),
-  ])
+async function recordChange(judges: Judges, parts: Parts): Promise<void> {
+  const members = describe(judges) as { readonly [name: string]: Plain }
+  await parts.journal.append([signed('CONFIG_CHANGED', members, parts)])
 }

@@ -89,10 +89,10 @@ async function start(
     return { seq, hash: prev }
   }
   const extent = (): Extent => {
-    const { number, offset } = committer.tail()
+    const { number, offset, cursor } = committer.tail()
     return {
       segments: catalog.map((segment) => ({ number: segment.number, first: segment.first })),
-      tail: { number, offset },
+      tail: { number, offset, hash: cursor.prev },
     }
   }
   if (head().seq > 0) durable(head())

@@ -1,5 +1,6 @@
 import type { Crypto } from '../crypto.js'
 import { hex } from '../hex.js'
+import { isSignedType } from './signed-types.js'
 
 /**
  * One journal line, as bytes (DESIGN §5). The envelope comes first, in this order and without space,
@@ -50,6 +51,9 @@ export function entryFault(type: string, json: string, given?: object): string |
   }
   const names = Object.keys(members)
   if (names.length === 0 && json !== '{}') return 'members are not compact object text'
+  if (isSignedType(type) && !(names.includes('kid') && names.includes('sig'))) {
+    return 'lines of this type are signed, and this one is not'
+  }
   const taken = names.find((name) => ENVELOPE.has(name))
   return taken === undefined ? null : `member ${taken} belongs to the envelope`
 }
