@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { signEvent, verifyEvent } from '../../../src/core/journal/event.js'
-import type { SignedType } from '../../../src/core/journal/signed-types.js'
 import { readSeal, sealFault } from '../../../src/core/journal/seal.js'
+import type { SignedType } from '../../../src/core/journal/signed-types.js'
 import { eventKeys, KEYS } from '../../adapters/journal/harness.js'
 
 const sign = (message: Uint8Array): Uint8Array => KEYS.signer.sign('event', message)
