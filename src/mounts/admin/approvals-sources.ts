@@ -16,6 +16,13 @@ import {
 import { argumentsDigest, documentOf, rolesOf } from './approvals-view.js'
 import type { AdminTokens } from './authenticate.js'
 import { readLimited } from './body.js'
+import {
+  DECISIONS_PER_MINUTE,
+  type DecisionLimits,
+  decisionLimits,
+  signedBy,
+  within,
+} from './decision-limits.js'
 import { AdminProblem } from './problem.js'
 import { type Admin, json, type Principal, route } from './route.js'
 import { actionId, digest } from './schemas.js'
@@ -26,6 +33,7 @@ export type Sources = {
   /** Those who hold an approver's token now, by name. */
   readonly approver: (name: string) => Principal | null
   readonly deliveries: Map<string, Delivery>
+  readonly limits: DecisionLimits
 }
 type Delivery = { readonly body: string; readonly answer: Promise<DecisionAnswer> }
 
@@ -33,9 +41,11 @@ export const createSources = (
   sources: { readonly [name: string]: SourceConfig },
   tokens: AdminTokens,
   env: Sources['env'],
+  perMinute = DECISIONS_PER_MINUTE,
 ): Sources => ({
   byName: new Map(Object.entries(sources)),
   env,
+  limits: decisionLimits(perMinute),
   approver(name) {
     for (const principal of tokens().values()) {
       if (principal?.role === 'approver' && principal.name === name && !principal.machine) {
@@ -69,26 +79,37 @@ export const decisionDelivery = route({
     'system vouches for people, shown_digest: the arguments_digest of what the person was shown.',
   roles: 'anyone',
   answers: { 200: [{ type: 'application/json', schema: decisionAnswer }] },
-  problems: ['unauthenticated', 'too_large', 'delivery_reused', 'not_shown', ...DECISION_PROBLEMS],
+  problems: [
+    'unauthenticated',
+    'too_many_requests',
+    'too_large',
+    'delivery_reused',
+    'not_shown',
+    ...DECISION_PROBLEMS,
+  ],
   async handle({ http }, admin) {
+    const { sources } = admin
+    if (sources === undefined) throw new AdminProblem('unauthenticated')
+    await within(sources.limits.peer, http)
     const bytes = await readLimited(http, BODY_LIMIT)
     const body = fromUtf8(bytes)
     const read = delivery.safeParse(body === null ? null : parsed(body))
     // Before the signature is known to be right there is one answer to everything.
-    const source = read.success ? admin.sources?.byName.get(read.data.source) : undefined
-    if (!read.success || body === null || source === undefined || admin.sources === undefined) {
+    const source = read.success ? sources.byName.get(read.data.source) : undefined
+    if (!read.success || body === null || source === undefined) {
       throw new AdminProblem('unauthenticated')
     }
     const header = (name: string): string => http.get(name) ?? ''
     const id = header('webhook-id')
-    if (!isSigned(body, header, source, admin.sources.env))
-      throw new AdminProblem('unauthenticated')
+    if (!isSigned(body, header, source, sources.env)) throw new AdminProblem('unauthenticated')
     const { source: name, approval_id, person, shown_digest, ...rest } = read.data
+    signedBy(name, http)
+    await within(sources.limits.source, http)
     const said = decisionBody.safeParse(rest)
     if (!said.success) throw new AdminProblem('request_invalid', z.prettifyError(said.error))
-    const decider = deciderOf(name, source, person, admin.sources)
+    const decider = deciderOf(name, source, person, sources)
     return json(
-      await once(`${name} ${id}`, bytes, admin.sources.deliveries, async () => {
+      await once(`${name} ${id}`, bytes, sources.deliveries, async () => {
         if (decider.kind === 'person') await checkShown(approval_id, shown_digest, admin)
         return decide(approval_id, said.data, decider, admin)
       }),
