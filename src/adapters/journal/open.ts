@@ -132,7 +132,7 @@ async function start(
     head,
     lines: (from = 1) => readLines(dir, origin, extent(), from),
     extent,
-    find: (id) => findLines(dir, catalog, committer.tail(), indexes, id),
+    find: (id, wanted) => findLines(dir, catalog, committer.tail(), indexes, id, wanted),
     health() {
       const reason = committer.poison()?.message ?? appender.suspended() ?? damage
       return { ok: reason === null, reason }
