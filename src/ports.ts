@@ -83,8 +83,11 @@ export type Journal = {
   head(): Head
   /** Lines with seq ≥ from, in order, as parsed; checks linkage as it reads. */
   lines(from?: number): AsyncIterable<JournalLine>
-  /** By action_id or capsule_id, newest first; uses the segment indexes. */
-  find(id: string): Promise<readonly JournalLine[]>
+  /**
+   * By action_id or capsule_id, newest first; uses the segment indexes. `superseding` adds the capsules
+   * that supersede that one.
+   */
+  find(id: string, options?: { superseding?: boolean }): Promise<readonly JournalLine[]>
   /** MUST refuse before dispatch while below the reserve: `ok: false` names why. */
   health(): { readonly ok: boolean; readonly reason: string | null }
   close(): Promise<void>

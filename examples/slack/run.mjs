@@ -18,6 +18,15 @@ const secret = () => `whsec_${randomBytes(32).toString('base64')}`
 const [webhookSecret, sourceSecret] = [secret(), secret()]
 const signingSecret = randomBytes(16).toString('hex')
 
+function tokenFor(role, name) {
+  const args = ['tokens', 'create', '--role', role, '--name', name, '--dir', data]
+  const made = spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8' })
+  assert.equal(made.status, 0, made.stderr)
+  return made.stdout.trim()
+}
+/** Ada holds an approver's token; the bridge never sees it, the gate only checks that she has one. */
+const ada = { authorization: `Bearer ${tokenFor('approver', 'ada')}` }
+
 async function listen(handler) {
   const server = createServer(handler).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -35,19 +44,11 @@ const bridge = await listen(
     webhookSecret,
     sourceSecret,
     source: 'slack',
+    auditorToken: tokenFor('auditor', 'slack-bridge'),
     adminUrl: () => people,
     postMessage: async (message) => messages.push(message),
   }),
 )
-
-/** Ada holds an approver's token; the bridge never sees it, the gate only checks that she has one. */
-const made = spawnSync(
-  process.execPath,
-  [cli, 'tokens', 'create', '--role', 'approver', '--name', 'ada', '--dir', data],
-  { encoding: 'utf8' },
-)
-assert.equal(made.status, 0, made.stderr)
-const ada = { authorization: `Bearer ${made.stdout.trim()}` }
 
 const token = randomBytes(16).toString('hex')
 const gate = spawn(
@@ -100,49 +101,68 @@ try {
     gate.on('close', () => reject(new Error(said)))
   })
   people = urls.operators
-  const refund = (headers = {}) =>
+  const refund = (headers = {}, order = 'o-1001') =>
     fetch(`${urls.agents}/v1/refunds`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ order: 'o-1001', currency: 'EUR', amount: '250.00' }),
+      body: JSON.stringify({ order, currency: 'EUR', amount: '250.00' }),
     })
-  const asked = await refund()
-  assert.equal(asked.status, 202)
-  const { approval_id, expires_at } = await asked.json()
-
-  const shown = await fetch(`${people}/v1/approvals/${approval_id}`, { headers: ada })
-  const { document_digest } = await shown.json()
-
-  // A notification as the gate signs it, delivered twice; and one that somebody else made up.
-  const notify = (key, id) => {
-    const body = JSON.stringify({
-      type: 'approval.requested',
-      timestamp: new Date().toISOString(),
-      data: {
-        approval_id,
-        document_digest,
-        tool: 'create_refund',
-        agent: 'support-bot',
-        deadline: { at: expires_at, on_expiry: 'timeout' },
-        link: `${people}/approvals/${approval_id}#once`,
-      },
-    })
-    const at = new Date()
-    const headers = {
-      'webhook-id': id,
-      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-      'webhook-signature': new Webhook(key).sign(id, at, body),
+  /** A call that waits for a person, and the notification of it as the gate signs it. */
+  const ask = async (order) => {
+    const asked = await refund({}, order)
+    assert.equal(asked.status, 202)
+    const { approval_id, expires_at } = await asked.json()
+    const shown = await fetch(`${people}/v1/approvals/${approval_id}`, { headers: ada })
+    const { document_digest } = await shown.json()
+    const notify = (key, id) => {
+      const body = JSON.stringify({
+        type: 'approval.requested',
+        timestamp: new Date().toISOString(),
+        data: {
+          approval_id,
+          document_digest,
+          tool: 'create_refund',
+          agent: 'support-bot',
+          deadline: { at: expires_at, on_expiry: 'timeout' },
+          link: `${people}/approvals/${approval_id}#${id}`,
+        },
+      })
+      const at = new Date()
+      const headers = {
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        'webhook-signature': new Webhook(key).sign(id, at, body),
+      }
+      return fetch(`${bridge.url}/gate`, { method: 'POST', headers, body })
     }
-    return fetch(`${bridge.url}/gate`, { method: 'POST', headers, body })
+    return { approval_id, notify }
   }
+  // The running gate may have sent its own by now: only ours are looked at.
+  const posted = (id) => messages.filter(({ text }) => text.endsWith(`#${id}`))
+
+  // Delivered twice it is one message; and one that somebody else made up is none.
+  const { approval_id, notify } = await ask('o-1001')
   assert.equal((await notify(secret(), 'msg_forged')).status, 401)
   assert.equal((await notify(webhookSecret, 'msg_once')).status, 204)
   assert.equal((await notify(webhookSecret, 'msg_once')).status, 204)
-  // The running gate may have sent its own by now: only ours are counted.
-  const ours = messages.filter(({ text }) => text.endsWith('#once'))
-  assert.equal(ours.length, 1)
-  const { value } = ours[0].blocks[1].elements[0]
-  assert.ok(!JSON.stringify(messages).includes('o-1001'), 'no argument leaves for the chat')
+  const [message, ...more] = posted('msg_once')
+  assert.equal(more.length, 0)
+  const [, args, buttons] = message.blocks
+  for (const part of ['support-bot', 'create_refund', 'o-1001', 'EUR', '250'])
+    assert.ok(args.text.text.includes(`"${part}"`))
+  const { value } = buttons.elements[0]
+
+  // What does not fit into a message is read at the gate: there is a link and nothing to press.
+  const long = await ask('o-'.padEnd(4000, 'x'))
+  assert.equal((await long.notify(webhookSecret, 'msg_long')).status, 204)
+  const [{ blocks }] = posted('msg_long')
+  const [link, ...others] = blocks.at(-1).elements
+  assert.deepEqual([link.url.endsWith('#msg_long'), link.value, others], [true, undefined, []])
+
+  // A press that shows nothing decides nothing.
+  const { shown_digest, ...unseen } = JSON.parse(value)
+  const blind = await (await press('approve', JSON.stringify(unseen))).json()
+  assert.match(blind.text, /^Not recorded: The decision has no shown_digest/)
 
   // Forged, stale, and pressed by somebody who is no approver: nothing is decided.
   assert.equal((await press('approve', value, { key: 'guessed' })).status, 401)

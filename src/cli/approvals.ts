@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { nodeCrypto } from '../adapters/crypto-node.js'
-import { shown } from '../core/approval/show.js'
+import { shownTwice } from '../core/approval/show.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import type { DecisionAnswer } from '../mounts/admin/approvals-decide.js'
@@ -157,7 +157,7 @@ function told(detail: Detail): string[] {
     ['capsule', detail.capsule_id],
   ]
   return [
-    document === null ? `the document is ${document_state}` : shown(document),
+    document === null ? `the document is ${document_state}` : shownTwice(document),
     ...table(rows).map(plain),
     `digest ${detail.document_digest}`,
   ]

@@ -1,8 +1,8 @@
 import { hex } from '../core/hex.js'
-import { signEvent } from '../core/journal/event.js'
 import type { Plain } from '../core/json/value.js'
 import { utf8 } from '../core/text.js'
 import type { Evidence } from '../ports.js'
+import { signed } from './signed-event.js'
 import type { Parts } from './stage.js'
 
 export type ErasureScope = Parameters<Evidence['erase']>[0]
@@ -23,9 +23,9 @@ export async function eraseEvidence(
       : { operator: scope.operator, day: scope.day }),
     by,
   }
-  await parts.journal.append([event('EVIDENCE_ERASING', what, parts)])
+  await parts.journal.append([signed('EVIDENCE_ERASING', what, parts)])
   const records = await parts.evidence.erase(scope)
-  await parts.journal.append([event('EVIDENCE_ERASED', { ...what, records }, parts)], {
+  await parts.journal.append([signed('EVIDENCE_ERASED', { ...what, records }, parts)], {
     urgent: true,
   })
   return { records }
@@ -36,16 +36,3 @@ const subjectTag = (
   subject: string,
   { crypto, tenantSalt }: Pick<Parts, 'crypto' | 'tenantSalt'>,
 ): string => hex(crypto.sha256(utf8(JSON.stringify(['erased-subject', tenantSalt, subject]))))
-
-const event = (
-  type: string,
-  members: { readonly [name: string]: Plain },
-  { journal, signer }: Pick<Parts, 'journal' | 'signer'>,
-) =>
-  signEvent({
-    origin: journal.origin,
-    type,
-    members,
-    kid: signer.kid('event'),
-    sign: (message) => signer.sign('event', message),
-  })

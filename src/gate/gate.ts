@@ -1,5 +1,4 @@
 import type { Call } from '../core/call.js'
-import { signEvent } from '../core/journal/event.js'
 import type { Plain } from '../core/json/value.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { Dispatch } from '../ports.js'
@@ -15,6 +14,7 @@ import { resolve } from './resolve.js'
 import type { Decider, Decision, Resolution } from './resolve-model.js'
 import { type Reopening, reopen } from './resolve-reopen.js'
 import { type Withdrawal, withdraw } from './resolve-withdraw.js'
+import { signed } from './signed-event.js'
 import type { Parts, World } from './stage.js'
 import {
   issueStanding,
@@ -135,14 +135,7 @@ export function describe(judges: Judges): Plain {
   }
 }
 
-async function recordChange(judges: Judges, { journal, signer }: Parts): Promise<void> {
-  await journal.append([
-    signEvent({
-      origin: journal.origin,
-      type: 'CONFIG_CHANGED',
-      members: describe(judges) as { readonly [name: string]: Plain },
-      kid: signer.kid('event'),
-      sign: (message) => signer.sign('event', message),
-    }),
-  ])
+async function recordChange(judges: Judges, parts: Parts): Promise<void> {
+  const members = describe(judges) as { readonly [name: string]: Plain }
+  await parts.journal.append([signed('CONFIG_CHANGED', members, parts)])
 }

@@ -1,4 +1,4 @@
-import { signEvent } from '../core/journal/event.js'
+import { signed } from './signed-event.js'
 import type { Parts } from './stage.js'
 
 /** The kill switch: per agent, tool, operator or everything. Durable, recorded, effective on the next call and on calls not yet sent. */
@@ -24,14 +24,6 @@ export async function recordHalt(
   parts: Pick<Parts, 'journal' | 'signer'>,
   change: { readonly type: 'HALT' | 'RESUME'; readonly scope: HaltScope; readonly by: string },
 ): Promise<void> {
-  const { journal, signer } = parts
-  await journal.append([
-    signEvent({
-      origin: journal.origin,
-      type: change.type,
-      members: { scope: change.scope, by: change.by },
-      kid: signer.kid('event'),
-      sign: (message) => signer.sign('event', message),
-    }),
-  ])
+  const { type, scope, by } = change
+  await parts.journal.append([signed(type, { scope, by }, parts)])
 }

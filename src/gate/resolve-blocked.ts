@@ -29,14 +29,15 @@ export type Closed =
 export async function closeBlocked(
   capsuleId: string,
   by: { readonly person: Person; readonly reason: string },
-  openItems: () => readonly BlockedItem[],
+  /** Asked once, under the claim; null for what is not open. */
+  openItem: (capsuleId: string) => Promise<BlockedItem | null>,
   parts: Pick<Parts, 'journal' | 'evidence' | 'state' | 'signer' | 'crypto' | 'ids' | 'tenantSalt'>,
 ): Promise<Closed> {
   const actionId = parts.ids.actionId()
   if ((await parts.state.claim(capsuleId, actionId)).kind === 'held') return { kind: 'busy' }
   try {
-    const item = openItems().find((open) => open.capsule_id === capsuleId)
-    if (item === undefined) return { kind: 'not_open' }
+    const item = await openItem(capsuleId)
+    if (item === null) return { kind: 'not_open' }
     if (item.verdict_class !== 'blocked') return { kind: 'not_blocked' }
     return { kind: 'closed', actionId, capsuleId: await close(item, actionId, by, parts) }
   } finally {

@@ -1,10 +1,11 @@
 import { type Members, signEvent } from '../core/journal/event.js'
+import type { SignedType } from '../core/journal/signed-types.js'
 import type { JournalEntry } from '../ports.js'
 import type { Parts } from './stage.js'
 
 /** An event of this gate, signed with its current event key. */
 export const signed = (
-  type: string,
+  type: SignedType,
   members: Members,
   { journal, signer }: Pick<Parts, 'journal' | 'signer'>,
 ): JournalEntry =>

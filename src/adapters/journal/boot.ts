@@ -6,6 +6,7 @@ import { BACKGROUND_CHUNK, BOOT_CHUNK } from './blocks.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { checkSeal } from './check-seal.js'
+import { checkSigned } from './check-signed.js'
 import type { Tail } from './commit.js'
 import { type Contents, newContents } from './contents.js'
 import { JournalError } from './error.js'
@@ -51,7 +52,7 @@ export async function boot(
   if (snapshot !== null && !stands) {
     const why = start === null ? 'is in an archived segment' : 'is not the one it names'
     report({ kind: 'snapshot_ignored', why: `line ${snapshot.seq} ${why}` })
-    if (start !== 0) pass = await readFrom(options, layout, 0, null, second)
+    pass = await readFrom(options, layout, 0, null, second)
   }
   if (second !== null && second.seq > pass.end.seq) {
     throw behind(dir, 'the second head', second.seq, pass.end.seq)
@@ -116,9 +117,13 @@ async function readFrom(
     number = segment.number
     const file = segmentPath(dir, number)
     tailStart = end
-    scanned = await scanSegment({ file, origin, from: end, chunk: BOOT_CHUNK }, ({ seq, hash }) => {
+    const before = end.seq
+    scanned = await scanSegment({ file, origin, from: end, chunk: BOOT_CHUNK }, (line) => {
+      const { seq, hash } = line
       if (seq === snapshot?.seq) snapshotHash = hash
       if (seq === second?.seq) checkAgainstHead(second, hash, file)
+      // What a snapshot stands for was checked before it was folded.
+      if (seq > (snapshot?.seq ?? 0)) checkSigned(line, { file, line: seq - before }, options)
     })
     const open = segment === present.at(-1) && !scanned.sealed
     if (!open) checkSeal(file, number, scanned, 'later', options)

@@ -1,4 +1,4 @@
-import { namesId } from '../../core/journal/line.js'
+import { namesId, supersedesId } from '../../core/journal/line.js'
 import type { JournalLine } from '../../ports.js'
 import type { Catalog } from './catalog.js'
 import type { Tail } from './commit.js'
@@ -14,13 +14,14 @@ const FIRST_READ = 8 * 1024
 const LF = 10
 const PREV = /"prev":"([0-9a-f]{64})"/
 
-/** Lines about an action or capsule, newest first. Each is checked against the link of the line after it. */
+/** Lines about an action or capsule, or superseding it, newest first. Each is checked against the link of the line after it. */
 export async function findLines(
   dir: string,
   catalog: Catalog,
   tail: Tail,
   indexed: Indexes,
   id: string,
+  { superseding = false }: { superseding?: boolean } = {},
 ): Promise<readonly JournalLine[]> {
   const key = idKey(id)
   const found: JournalLine[] = []
@@ -38,7 +39,7 @@ export async function findLines(
         if (open && offset >= tail.offset) continue
         const end = open ? tail.offset : (await handle.stat()).size
         const line = await readAt(handle, offset, end, tail.cursor.prev, file)
-        if (namesId(line, id)) found.push(line)
+        if (namesId(line, id) || (superseding && supersedesId(line, id))) found.push(line)
       }
     } finally {
       await handle.close()

@@ -38,12 +38,27 @@ export function idKeysOf(type: string, text: () => string): readonly IdKey[] {
   return keys
 }
 
-const FIELDS = 3
+/** High, low, offset, and the number of the entry before it in its bucket, from 1; 0 is none. */
+const FIELDS = 4
 
 export function newIdTable(): IdTable {
   let data = new Uint32Array(FIELDS * 1024)
+  let buckets = new Uint32Array(1024)
   let count = 0
   const field = (entry: number, at: number): number => data[entry * FIELDS + at] as number
+  const bucketOf = (low: number): number => low & (buckets.length - 1)
+  const link = (entry: number): void => {
+    const bucket = bucketOf(field(entry, 1))
+    data[entry * FIELDS + 3] = buckets[bucket] as number
+    buckets[bucket] = entry + 1
+  }
+  const grow = (): void => {
+    const grown = new Uint32Array(data.length * 2)
+    grown.set(data)
+    data = grown
+    buckets = new Uint32Array(buckets.length * 2)
+    for (let entry = 0; entry < count; entry++) link(entry)
+  }
   return {
     get count() {
       return count
@@ -52,19 +67,18 @@ export function newIdTable(): IdTable {
     low: (entry) => field(entry, 1),
     offset: (entry) => field(entry, 2),
     add(key, offset) {
-      if ((count + 1) * FIELDS > data.length) {
-        const grown = new Uint32Array(data.length * 2)
-        grown.set(data)
-        data = grown
-      }
-      data[count * FIELDS] = key.high
-      data[count * FIELDS + 1] = key.low
-      data[count * FIELDS + 2] = offset
+      if ((count + 1) * FIELDS > data.length) grow()
+      const at = count * FIELDS
+      data[at] = key.high
+      data[at + 1] = key.low
+      data[at + 2] = offset
+      link(count)
       count++
     },
     offsets(key) {
       const found = new Set<number>()
-      for (let entry = count - 1; entry >= 0; entry--) {
+      for (let at = buckets[bucketOf(key.low)] as number; at > 0; at = field(at - 1, 3)) {
+        const entry = at - 1
         if (field(entry, 0) === key.high && field(entry, 1) === key.low) found.add(field(entry, 2))
       }
       return [...found]

@@ -10,7 +10,8 @@ import { replaceFile } from './replace-file.js'
  * big-endian. It repeats the signed seal line, so that an archived segment still has its place in the chain.
  */
 export type IndexHeader = {
-  readonly v: 1
+  /** 1 holds no ids of superseded capsules; such an index is written anew while its segment is here. */
+  readonly v: 1 | 2
   readonly segment: number
   /** Size of the segment file; another size means the index is stale. */
   readonly bytes: number
@@ -32,7 +33,7 @@ export async function writeIndex(
 ): Promise<void> {
   const records = sortedRecords(table)
   const header: IndexHeader = {
-    v: 1,
+    v: 2,
     segment: segment.number,
     bytes: segment.bytes,
     entries: table.count,
@@ -89,7 +90,7 @@ function parseHeader(text: string): IndexHeader | null {
   if (typeof value !== 'object' || value === null) return null
   const { v, segment, bytes, entries, sha256, seal } = value as Record<string, unknown>
   const whole = [segment, bytes, entries].every((n) => Number.isSafeInteger(n) && Number(n) >= 0)
-  if (v !== 1 || !whole || !isHex64(sha256) || typeof seal !== 'string') return null
+  if ((v !== 1 && v !== 2) || !whole || !isHex64(sha256) || typeof seal !== 'string') return null
   return value as IndexHeader
 }
 

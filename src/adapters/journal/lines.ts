@@ -12,7 +12,12 @@ const LF = 10
 /** How far the files may be read at a moment; whoever knows it needs nothing else of the writer. */
 export type Extent = {
   readonly segments: readonly Stretch[]
-  readonly tail: { readonly number: number; readonly offset: number }
+  readonly tail: {
+    readonly number: number
+    readonly offset: number
+    /** Of the last line before `offset`. */
+    readonly hash: string
+  }
 }
 
 /** Lines with seq ≥ from up to the head of this moment, checked against the chain as they are read. */
@@ -44,9 +49,12 @@ export async function* readLines(
         const { buffer } = next.value
         for (let start = next.value.start; start < next.value.end; ) {
           const stop = buffer.indexOf(LF, start)
-          chain.step(buffer, start, stop)
-          if (chain.cursor().seq >= from) {
-            yield parseLine(buffer, start, stop, { file, line: chain.lines() })
+          const { prev } = chain.cursor()
+          const { type } = chain.step(buffer, start, stop)
+          const { seq, at } = chain.cursor()
+          if (seq >= from) {
+            const place = { file, line: chain.lines() }
+            yield inEnvelope(parseLine(buffer, start, stop, place), { seq, prev, at, type }, place)
           }
           start = stop + 1
         }
@@ -56,10 +64,29 @@ export async function* readLines(
         throw new JournalError('damaged', 'the segment is cut short', place)
       }
       cursor = chain.cursor()
+      if (segment.number === tail.number && chain.lines() > 0 && cursor.prev !== tail.hash) {
+        const expected = `line ${cursor.seq} with hash ${tail.hash}`
+        const place = { file, line: chain.lines(), expected, found: cursor.prev }
+        throw new JournalError('damaged', 'the lines were changed after they were checked', place)
+      }
     } finally {
       await handle.close()
     }
   }
+}
+
+/** JSON lets a name occur twice and the last one counts: what was checked is what stands first. */
+function inEnvelope(
+  line: JournalLine,
+  checked: Pick<JournalLine, 'seq' | 'prev' | 'at' | 'type'>,
+  place: Place,
+): JournalLine {
+  for (const name of ['seq', 'prev', 'at', 'type'] as const) {
+    if (line[name] === checked[name]) continue
+    const found = `a second ${name}, ${JSON.stringify(line[name])}`
+    throw new JournalError('damaged', 'the envelope is contradicted', { ...place, found })
+  }
+  return line
 }
 
 export function parseLine(buffer: Buffer, start: number, stop: number, place: Place): JournalLine {

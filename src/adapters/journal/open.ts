@@ -89,10 +89,10 @@ async function start(
     return { seq, hash: prev }
   }
   const extent = (): Extent => {
-    const { number, offset } = committer.tail()
+    const { number, offset, cursor } = committer.tail()
     return {
       segments: catalog.map((segment) => ({ number: segment.number, first: segment.first })),
-      tail: { number, offset },
+      tail: { number, offset, hash: cursor.prev },
     }
   }
   if (head().seq > 0) durable(head())
@@ -132,7 +132,7 @@ async function start(
     head,
     lines: (from = 1) => readLines(dir, origin, extent(), from),
     extent,
-    find: (id) => findLines(dir, catalog, committer.tail(), indexes, id),
+    find: (id, wanted) => findLines(dir, catalog, committer.tail(), indexes, id, wanted),
     health() {
       const reason = committer.poison()?.message ?? appender.suspended() ?? damage
       return { ok: reason === null, reason }

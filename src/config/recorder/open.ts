@@ -144,7 +144,8 @@ function journalOf(
     async *lines(from = 1) {
       yield* readLines(journalDir, origin, await extent(), from)
     },
-    find: (id) => post.request({ kind: 'find', id }) as Promise<readonly JournalLine[]>,
+    find: (id, { superseding = false } = {}) =>
+      post.request({ kind: 'find', id, superseding }) as Promise<readonly JournalLine[]>,
     health: () => status().journal,
     close: () => (closing ??= close()),
     snapshot: opened.snapshot,

@@ -19,7 +19,7 @@ export type Write =
   | { readonly kind: 'put'; readonly record: PackedRecord; readonly urgent: boolean }
 /** Anything else, one by one and past the batches: some of it takes long. */
 export type Request =
-  | { readonly kind: 'find'; readonly id: string }
+  | { readonly kind: 'find'; readonly id: string; readonly superseding: boolean }
   | { readonly kind: 'extent' }
   | {
       readonly kind: 'snapshot'

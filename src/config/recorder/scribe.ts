@@ -103,7 +103,7 @@ function begin(write: Write, { journal, evidence }: Stores): Promise<unknown> {
 async function handle(request: Request, { journal, evidence }: Stores): Promise<unknown> {
   switch (request.kind) {
     case 'find':
-      return journal.find(request.id)
+      return journal.find(request.id, request)
     case 'extent':
       return journal.extent()
     case 'snapshot':

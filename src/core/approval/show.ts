@@ -1,4 +1,5 @@
 import type { Plain } from '../json/value.js'
+import { mayReorder } from './bidi.js'
 
 /**
  * What an approver reads must be what is bound: characters that a screen hides, reorders or confuses
@@ -39,3 +40,27 @@ export function shown(value: Plain, indent = ''): string {
   const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
   return lines.length === 0 ? `${open}${close}` : `${open}\n${lines.join('\n')}\n${indent}${close}`
 }
+
+/**
+ * Text that went through `visible`, a second time: everything above ASCII spelt out, in the order it is
+ * sent, so that no font, look-alike or writing direction changes what is read. Null where the text is
+ * ASCII already.
+ */
+export function sentAs(text: string): { readonly said: string; readonly text: string } | null {
+  const ascii = text.replace(ABOVE_ASCII, spelt)
+  if (ascii === text) return null
+  const said = mayReorder(text) ? 'may be shown in another order; sent as' : 'sent as'
+  return { said, text: ascii }
+}
+const ABOVE_ASCII = /[^\0-\x7F]/gu
+
+/** `shown`, and below each line that is more than ASCII the same line as it is sent. */
+export const shownTwice = (value: Plain): string =>
+  shown(value)
+    .split('\n')
+    .flatMap((line) => {
+      const sent = sentAs(line.trimStart())
+      const indent = ' '.repeat(line.length - line.trimStart().length)
+      return sent === null ? [line] : [line, `${indent}  ${sent.said}: ${sent.text}`]
+    })
+    .join('\n')

@@ -6,6 +6,7 @@ import type { Plain } from '../json/value.js'
 import { familyOf, type PublicKeyRecord } from '../statement/keys.js'
 import { utf8 } from '../text.js'
 import { ENVELOPE } from './line.js'
+import type { SignedType } from './signed-types.js'
 
 /**
  * Signed events (DESIGN §5): Ed25519, key purpose `event`, over a domain prefix and the JCS of
@@ -18,7 +19,7 @@ const RESERVED = new Set([...ENVELOPE, 'kid', 'sig'])
 export type Members = { readonly [name: string]: Plain | undefined }
 export type EventToSign = {
   readonly origin: string
-  readonly type: string
+  readonly type: SignedType
   readonly members: Members
   readonly kid: Uint8Array
   readonly sign: (message: Uint8Array) => Uint8Array
@@ -28,7 +29,7 @@ const message = (origin: string, type: string, members: Members): Uint8Array =>
   utf8(`${EVENT_DOMAIN}${canonicalOf({ ...members, origin, type })}`)
 
 /** The entry to append: the members, then `kid` (hex) and `sig` (base64url). */
-export function signEvent(event: EventToSign): { type: string; json: string } {
+export function signEvent(event: EventToSign): { type: SignedType; json: string } {
   const { origin, type, members } = event
   const taken = Object.keys(members).find((name) => RESERVED.has(name))
   if (taken !== undefined) throw new TypeError(`an event has no member of its own named ${taken}`)

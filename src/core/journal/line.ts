@@ -1,5 +1,6 @@
 import type { Crypto } from '../crypto.js'
 import { hex } from '../hex.js'
+import { isSignedType } from './signed-types.js'
 
 /**
  * One journal line, as bytes (DESIGN §5). The envelope comes first, in this order and without space,
@@ -50,6 +51,9 @@ export function entryFault(type: string, json: string, given?: object): string |
   }
   const names = Object.keys(members)
   if (names.length === 0 && json !== '{}') return 'members are not compact object text'
+  if (isSignedType(type) && !(names.includes('kid') && names.includes('sig'))) {
+    return 'lines of this type are signed, and this one is not'
+  }
   const taken = names.find((name) => ENVELOPE.has(name))
   return taken === undefined ? null : `member ${taken} belongs to the envelope`
 }
@@ -65,7 +69,7 @@ export function leafHash(line: Uint8Array, crypto: Pick<Crypto, 'sha256'>): stri
 export const isIndexedType = (type: string): boolean =>
   type === 'CAPSULE' || type === 'ACTION_DISPATCHED'
 
-const ID = /"(?:action_id|capsule_id)"\s*:\s*"([^"\\]+)"/g
+const ID = /"(?:action_id|capsule_id|parent_capsule_id)"\s*:\s*"([^"\\]+)"/g
 
 /**
  * Ids named anywhere in the text of an indexed line: quotes inside JSON strings are escaped, so text
@@ -84,4 +88,13 @@ export function namesId(line: { readonly [member: string]: unknown }, id: string
   if (typeof capsule !== 'object' || capsule === null) return false
   const ids = capsule as { action_id?: unknown; capsule_id?: unknown }
   return ids.action_id === id || ids.capsule_id === id
+}
+
+/** Whether the line is a capsule that supersedes that one. */
+export function supersedesId(line: { readonly [member: string]: unknown }, id: string): boolean {
+  if (line.type !== 'CAPSULE') return false
+  const { chain } = (line.capsule ?? {}) as {
+    chain?: { relation?: unknown; parent_capsule_id?: unknown }
+  }
+  return chain?.relation === 'supersedes' && chain.parent_capsule_id === id
 }

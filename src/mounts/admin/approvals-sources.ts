@@ -13,12 +13,19 @@ import {
   decisionAnswer,
   decisionBody,
 } from './approvals-decide.js'
-import { rolesOf } from './approvals-view.js'
+import { argumentsDigest, documentOf, rolesOf } from './approvals-view.js'
 import type { AdminTokens } from './authenticate.js'
 import { readLimited } from './body.js'
+import {
+  DECISIONS_PER_MINUTE,
+  type DecisionLimits,
+  decisionLimits,
+  signedBy,
+  within,
+} from './decision-limits.js'
 import { AdminProblem } from './problem.js'
 import { type Admin, json, type Principal, route } from './route.js'
-import { actionId } from './schemas.js'
+import { actionId, digest } from './schemas.js'
 
 export type Sources = {
   readonly byName: ReadonlyMap<string, SourceConfig>
@@ -26,6 +33,7 @@ export type Sources = {
   /** Those who hold an approver's token now, by name. */
   readonly approver: (name: string) => Principal | null
   readonly deliveries: Map<string, Delivery>
+  readonly limits: DecisionLimits
 }
 type Delivery = { readonly body: string; readonly answer: Promise<DecisionAnswer> }
 
@@ -33,9 +41,11 @@ export const createSources = (
   sources: { readonly [name: string]: SourceConfig },
   tokens: AdminTokens,
   env: Sources['env'],
+  perMinute = DECISIONS_PER_MINUTE,
 ): Sources => ({
   byName: new Map(Object.entries(sources)),
   env,
+  limits: decisionLimits(perMinute),
   approver(name) {
     for (const principal of tokens().values()) {
       if (principal?.role === 'approver' && principal.name === name && !principal.machine) {
@@ -52,6 +62,8 @@ const delivery = z.looseObject({
   approval_id: actionId,
   /** The system's own id of the person who decided. */
   person: z.string().min(1).max(256).optional(),
+  /** `arguments_digest` of what that person was shown; sent by a system that has shown it. */
+  shown_digest: digest.optional(),
 })
 
 /**
@@ -63,31 +75,44 @@ export const decisionDelivery = route({
   path: '/v1/decisions',
   summary:
     'A decision from a registered approval system: webhook-id, webhook-timestamp and webhook-signature ' +
-    'instead of a token; the body is that of a decision plus source, approval_id and person.',
+    'instead of a token; the body is that of a decision plus source, approval_id, person and, where the ' +
+    'system vouches for people, shown_digest: the arguments_digest of what the person was shown.',
   roles: 'anyone',
   answers: { 200: [{ type: 'application/json', schema: decisionAnswer }] },
-  problems: ['unauthenticated', 'too_large', 'delivery_reused', ...DECISION_PROBLEMS],
+  problems: [
+    'unauthenticated',
+    'too_many_requests',
+    'too_large',
+    'delivery_reused',
+    'not_shown',
+    ...DECISION_PROBLEMS,
+  ],
   async handle({ http }, admin) {
+    const { sources } = admin
+    if (sources === undefined) throw new AdminProblem('unauthenticated')
+    await within(sources.limits.peer, http)
     const bytes = await readLimited(http, BODY_LIMIT)
     const body = fromUtf8(bytes)
     const read = delivery.safeParse(body === null ? null : parsed(body))
     // Before the signature is known to be right there is one answer to everything.
-    const source = read.success ? admin.sources?.byName.get(read.data.source) : undefined
-    if (!read.success || body === null || source === undefined || admin.sources === undefined) {
+    const source = read.success ? sources.byName.get(read.data.source) : undefined
+    if (!read.success || body === null || source === undefined) {
       throw new AdminProblem('unauthenticated')
     }
     const header = (name: string): string => http.get(name) ?? ''
     const id = header('webhook-id')
-    if (!isSigned(body, header, source, admin.sources.env))
-      throw new AdminProblem('unauthenticated')
-    const { source: name, approval_id, person, ...rest } = read.data
+    if (!isSigned(body, header, source, sources.env)) throw new AdminProblem('unauthenticated')
+    const { source: name, approval_id, person, shown_digest, ...rest } = read.data
+    signedBy(name, http)
+    await within(sources.limits.source, http)
     const said = decisionBody.safeParse(rest)
     if (!said.success) throw new AdminProblem('request_invalid', z.prettifyError(said.error))
-    const decider = deciderOf(name, source, person, admin.sources)
+    const decider = deciderOf(name, source, person, sources)
     return json(
-      await once(`${name} ${id}`, bytes, admin.sources.deliveries, () =>
-        decide(approval_id, said.data, decider, admin as Admin),
-      ),
+      await once(`${name} ${id}`, bytes, sources.deliveries, async () => {
+        if (decider.kind === 'person') await checkShown(approval_id, shown_digest, admin)
+        return decide(approval_id, said.data, decider, admin)
+      }),
     )
   },
 })
@@ -125,6 +150,31 @@ function isSigned(
   } catch {
     return false
   }
+}
+
+/**
+ * A person decides on what they read. A system that did not show the arguments is not heard for a person,
+ * and not for itself either: it can show them, or link to the page that does (promise 4).
+ */
+async function checkShown(
+  approvalId: string,
+  shownDigest: string | undefined,
+  admin: Pick<Admin, 'gate'>,
+): Promise<void> {
+  const approval = await admin.gate.data.state.approval(approvalId)
+  // Whether there is such a request is for the decision to say.
+  if (approval === null) return
+  const found = await documentOf(approval, admin)
+  if (found.state === 'present' && argumentsDigest(found.document) === shownDigest) return
+  const what =
+    shownDigest === undefined
+      ? 'The decision has no shown_digest.'
+      : 'The shown_digest is not that of the arguments this request asks about.'
+  throw new AdminProblem(
+    'not_shown',
+    `${what} Show the person every argument of GET /v1/approvals/${approvalId} and send its ` +
+      'arguments_digest as shown_digest, or link them to the page of the request.',
+  )
 }
 
 /**

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { expiryInWords, rolesAt } from '../../core/approval/deadline.js'
 import type { ApprovalDocument } from '../../core/approval/document.js'
+import { jsonDigest } from '../../core/json/build.js'
 import { haltFor } from '../../gate/halt.js'
 import type { Approval } from '../../ports.js'
 import type { Admin, Principal } from './route.js'
@@ -95,3 +97,7 @@ export async function documentOf(
   if (found.value.value === undefined) return { state: 'damaged' }
   return { state: 'present', document: found.value.value as unknown as ApprovalDocument }
 }
+
+/** What a system that showed the arguments to a person sends back: JSON-DIGEST of the document's `arguments`. */
+export const argumentsDigest = (document: ApprovalDocument): string =>
+  jsonDigest(document.arguments, nodeCrypto)

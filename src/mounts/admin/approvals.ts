@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import type { ApprovalDocument } from '../../core/approval/document.js'
+import { shownTwice } from '../../core/approval/show.js'
+import type { Plain } from '../../core/json/value.js'
 import type { Decider } from '../../gate/resolve-model.js'
 import type { Approval } from '../../ports.js'
 import {
@@ -9,10 +12,17 @@ import {
   decisionBody,
   sentence,
 } from './approvals-decide.js'
-import { approvalSummary, documentOf, mayRead, rolesOf, summaryOf } from './approvals-view.js'
+import {
+  approvalSummary,
+  argumentsDigest,
+  documentOf,
+  mayRead,
+  rolesOf,
+  summaryOf,
+} from './approvals-view.js'
 import { AdminProblem } from './problem.js'
 import { type Admin, json, type Principal, route } from './route.js'
-import { actionId, name } from './schemas.js'
+import { actionId, digest, name } from './schemas.js'
 
 const id = z.strictObject({ approval_id: actionId })
 
@@ -68,6 +78,10 @@ export const approvalById = route({
         schema: approvalSummary.extend({
           document_state: z.enum(['present', 'erased', 'missing', 'damaged']),
           document: z.looseObject({ document: z.literal('gate.approval/v1') }).nullable(),
+          /** JSON-DIGEST of `document.arguments`: what an approval system that showed them sends back. */
+          arguments_digest: digest.nullable(),
+          /** Agent, tool and arguments as people are shown them: nothing hidden, and as they are sent. */
+          shown: z.string().nullable(),
         }),
       },
     ],
@@ -75,13 +89,26 @@ export const approvalById = route({
   problems: ['not_found'],
   async handle({ params, principal }, admin) {
     const approval = await readable(params.approval_id, principal, admin)
-    const shown = await documentOf(approval, admin)
+    const found = await documentOf(approval, admin)
     return json({
       ...summaryOf(approval, admin.gate),
-      document_state: shown.state,
-      document: shown.state === 'present' ? shown.document : null,
+      document_state: found.state,
+      ...(found.state === 'present'
+        ? {
+            document: found.document,
+            arguments_digest: argumentsDigest(found.document),
+            shown: shownTwice(askedIn(found.document)),
+          }
+        : { document: null, arguments_digest: null, shown: null }),
     })
   },
+})
+
+const askedIn = ({ agent, tool, arguments: args, not_judged }: ApprovalDocument): Plain => ({
+  agent,
+  tool,
+  arguments: args,
+  ...(not_judged === undefined ? {} : { not_judged }),
 })
 
 /** The approval, if it exists for this principal; an id is no oracle. */

@@ -58,8 +58,7 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
     registers,
   })
   let gate: RunningGate | null = null
-  const waiting = () =>
-    gate?.data.state.openItems().filter(({ verdict_class }) => verdict_class !== 'blocked') ?? []
+  const waiting = () => gate?.data.state.awaitingItems() ?? []
   new Gauge({
     name: 'gate_approvals_pending',
     help: 'Open items that await a decision.',

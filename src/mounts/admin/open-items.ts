@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { olderItem, olderItems } from '../../adapters/state/embedded/older-blocked.js'
+import type { OpenItem } from '../../adapters/state/embedded/open-items.js'
 import { closeBlocked } from '../../gate/resolve-blocked.js'
 import { AdminProblem } from './problem.js'
-import { ADMIN_ROLES, json, route } from './route.js'
+import { ADMIN_ROLES, type Admin, json, route } from './route.js'
 import { actionId, digest, time, verdict } from './schemas.js'
 
 const item = z.strictObject({
@@ -17,27 +19,68 @@ const item = z.strictObject({
   deadline: z.strictObject({ ttl_seconds: z.int(), on_expiry: z.string() }).optional(),
 })
 
+const MAX_PAGE = 1000
+
 export const openItems = route({
   method: 'get',
   path: '/v1/open-items',
-  summary: 'What is open by the predicate of seed §5.4.4, in two groups, in ledger order.',
+  summary:
+    'What is open by the predicate of seed §5.4.4, in two groups, in ledger order. All that await a decision ' +
+    'come with the first page; blocked ones page by page: follow next_cursor until it is null.',
   roles: ADMIN_ROLES,
+  query: z.strictObject({
+    cursor: z
+      .string()
+      .regex(/^[1-9]\d{0,15}$/)
+      .optional(),
+    limit: z
+      .string()
+      .regex(/^[1-9]\d{0,3}$/)
+      .optional(),
+  }),
   answers: {
     200: [
       {
         type: 'application/json',
-        schema: z.strictObject({ awaiting: z.array(item), blocked: z.array(item) }),
+        schema: z.strictObject({
+          awaiting: z.array(item),
+          blocked: z.array(item),
+          next_cursor: z.string().nullable(),
+        }),
       },
     ],
   },
-  handle(_, { gate }) {
-    const items = gate.data.state.openItems()
-    return json({
-      awaiting: items.filter(({ verdict_class }) => verdict_class !== 'blocked'),
-      blocked: items.filter(({ verdict_class }) => verdict_class === 'blocked'),
-    })
+  problems: ['archived'],
+  async handle({ query: { cursor, limit } }, { gate }) {
+    const awaiting = cursor === undefined ? gate.data.state.awaitingItems() : []
+    const size = Math.min(MAX_PAGE, Number(limit ?? MAX_PAGE))
+    const blocked = await blockedAfter(Number(cursor ?? 0), size, gate.data)
+    const last = blocked.length < size ? undefined : blocked.at(-1)
+    return json({ awaiting, blocked, next_cursor: last === undefined ? null : String(last.seq) })
   },
 })
+
+/** Those that left memory stand before those in it, so both are read as of one moment. */
+async function blockedAfter(
+  after: number,
+  size: number,
+  { state, journal }: Admin['gate']['data'],
+): Promise<readonly OpenItem[]> {
+  const older = state.olderBlocked()
+  const newer = state.blockedItems()
+  const page: OpenItem[] = []
+  if (older !== null) {
+    for await (const item of olderItems(after, older, journal)) {
+      page.push(item)
+      if (page.length === size) return page
+    }
+  }
+  for (const item of newer) {
+    if (page.length === size) break
+    if (item.seq > after) page.push(item)
+  }
+  return page
+}
 
 export const closeItems = route({
   method: 'post',
@@ -64,15 +107,19 @@ export const closeItems = route({
       },
     ],
   },
-  problems: ['not_open', 'people_only', 'record_unavailable'],
+  problems: ['not_open', 'people_only', 'record_unavailable', 'archived'],
   async handle({ body, principal }, { gate }) {
     if (principal === null) throw new AdminProblem('unauthenticated')
     if (principal.machine) throw new AdminProblem('people_only')
     const by = { person: { name: principal.name, assurance: 'L1' }, reason: body.reason } as const
-    const items = gate.data.state.openItems
+    const { state, journal } = gate.data
+    const openItem = async (id: string): Promise<OpenItem | null> => {
+      const older = state.olderBlocked()
+      return state.openItem(id) ?? (older === null ? null : olderItem(id, older, journal))
+    }
     const results = await Promise.all(
       [...new Set(body.capsule_ids)].map(async (capsule_id) => {
-        const done = await closeBlocked(capsule_id, by, items, gate.parts)
+        const done = await closeBlocked(capsule_id, by, openItem, gate.parts)
         const resolved_by = done.kind === 'closed' ? done.capsuleId : null
         return { capsule_id, result: done.kind, resolved_by }
       }),

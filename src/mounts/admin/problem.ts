@@ -16,6 +16,7 @@ export const ADMIN_PROBLEMS = {
   busy: [409, 'The request is being concluded at this moment; try again.'],
   not_asked: [403, 'Others are asked to decide this.'],
   own_request: [403, 'Nobody decides their own request.'],
+  not_shown: [403, 'The person was not shown what they would decide on.'],
   people_only: [403, 'Only people can do this.'],
   assurance_too_low: [403, 'You have to be known by stronger means to decide this.'],
   reason_required: [400, 'A refusal says why.'],

@@ -1,6 +1,6 @@
 import { expiryInWords, rolesAt } from '../../core/approval/deadline.js'
 import type { ApprovalDocument } from '../../core/approval/document.js'
-import { quoted, shown, visible } from '../../core/approval/show.js'
+import { quoted, sentAs, shown, visible } from '../../core/approval/show.js'
 import type { Approval } from '../../ports.js'
 import type { ShownDocument } from '../admin/approvals-view.js'
 import { type Attempt, decideForms, GRAVE } from './forms.js'
@@ -61,16 +61,17 @@ const gone = ({ state }: ShownDocument): Html =>
 function told(document: ApprovalDocument, approval: Approval): Html {
   const grave = GRAVE.includes(document.irreversibility.class)
   return html`<section><h2>Who asks for what</h2><dl>
-<dt>Agent</dt><dd>${quoted(document.agent)}</dd>
-<dt>Its developer</dt><dd>${quoted(document.developer)}</dd>
-<dt>For operator</dt><dd>${visible(document.operator)}</dd>
-<dt>Tool</dt><dd><code>${visible(document.tool)}</code></dd>
+<dt>Agent</dt><dd>${exact(quoted(document.agent))}</dd>
+<dt>Its developer</dt><dd>${exact(quoted(document.developer))}</dd>
+<dt>For operator</dt><dd>${exact(visible(document.operator))}</dd>
+<dt>Tool</dt><dd>${exact(visible(document.tool))}</dd>
 <dt>Asked at</dt><dd>${time(document.requested_at)}</dd></dl>
 <p${grave ? { html: ' class="grave"' } : null}>The effect <strong>${document.irreversibility.words}</strong> <span class="dim">(${document.irreversibility.class})</span>.</p>
 </section>
 <section><h2>Exact arguments</h2>
-<p class="dim">Written by the agent, quoted: data, not advice. Hidden and reordering characters are spelt \\u{…}.</p>
+<p class="dim">Written by the agent, quoted: data, not advice. Hidden and reordering characters are spelt \\u{…}; what is more than ASCII stands a second time below, as it is sent.</p>
 <dl>${Object.entries(document.arguments).map(([name, argument]) => argumentRow(name, argument))}</dl></section>
+${notJudged(document)}
 <section><h2>Why you are asked</h2>
 <p>${document.routed_by.reason === null ? 'No reason is written down.' : visible(document.routed_by.reason)}</p>
 <p class="dim">By ${document.routed_by.kind} ${document.routed_by.ids.map(visible).join(', ')}. Asked: ${rolesAt(approval.hitl, approval.rung).map(visible).join(', ')}; ${document.quorum} must approve.</p></section>
@@ -89,22 +90,32 @@ type Argument = { readonly type: string; readonly value: Parameters<typeof shown
 
 const argumentRow = (name: string, argument: unknown): Html => {
   const { type, value } = argument as Argument
-  return html`<dt>${visible(name)} <span class="dim">${type}</span></dt><dd class="quote">${exact(type === 'string' ? quoted(String(value)) : shown(value))}</dd>`
+  return html`<dt>${exact(visible(name))} <span class="dim">${type}</span></dt><dd class="quote">${exact(type === 'string' ? quoted(String(value)) : shown(value))}</dd>`
 }
 
-const RIGHT_TO_LEFT =
-  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
+/** What goes out with the call although no rule of the operator looked at it. */
+function notJudged({ not_judged: passed }: ApprovalDocument): Html | null {
+  if (passed === undefined) return null
+  const { query = [], members = [], body = false } = passed
+  return html`<section><h2>Not judged</h2>
+<p class="grave">Sent with the call, and checked by nothing: look at it yourself.</p>
+<dl>${query.map(([name, value]) => html`<dt>${exact(visible(name))} <span class="dim">query</span></dt><dd class="quote">${exact(quoted(value))}</dd>`)}
+${members.map((pointer) => html`<dt>${exact(visible(pointer))} <span class="dim">body</span></dt><dd>below, in the body</dd>`)}
+${body ? html`<dt>The whole body</dt><dd>below</dd>` : null}</dl></section>`
+}
 
-/** Letters that run right to left take numbers with them: then the order on the wire is shown as well. */
-const exact = (text: string): Html =>
-  RIGHT_TO_LEFT.test(text)
-    ? html`<bdi class="exact">${text}</bdi><span class="dim">in the order it is sent:</span><bdi class="exact wire">${text}</bdi>`
-    : html`<bdi class="exact">${text}</bdi>`
+/** What is more than ASCII stands below a second time, as it is sent. */
+function exact(text: string): Html {
+  const sent = sentAs(text)
+  const first = html`<bdi class="exact">${text}</bdi>`
+  if (sent === null) return first
+  return html`${first}<span class="dim">${sent.said}</span><bdi class="exact sent">${sent.text}</bdi>`
+}
 
 function request({ request: sent }: ApprovalDocument): Html {
   const { method, upstream, target, headers, octets, body } = sent
   const line = method === null ? null : `${method} ${target ?? ''}`
-  return html`<dl>${line === null ? null : html`<dt>Request</dt><dd>${exact(visible(line))}</dd><dt>To</dt><dd>${visible(upstream ?? '')}</dd>`}
+  return html`<dl>${line === null ? null : html`<dt>Request</dt><dd>${exact(visible(line))}</dd><dt>To</dt><dd>${exact(visible(upstream ?? ''))}</dd>`}
 ${headers.map(([name, value]) => html`<dt>${visible(name)}</dt><dd>${exact(quoted(value))}</dd>`)}
 <dt>Body</dt><dd>${body === null ? `${octets.length} octets, no text a person could read; sha256 ${octets.digest}` : html`${octets.length} octets<div class="quote">${exact(visible(body))}</div>`}</dd></dl>`
 }

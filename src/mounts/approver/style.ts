@@ -24,7 +24,6 @@ dd{margin:0;min-width:0;overflow-wrap:anywhere}
 code,pre,.exact{font:.9rem/1.45 ui-monospace,monospace}
 pre,.exact{white-space:pre-wrap;overflow-wrap:anywhere;margin:0}
 .exact{display:block;direction:ltr;unicode-bidi:isolate}
-.wire{unicode-bidi:bidi-override}
 .digest{overflow-wrap:anywhere;user-select:all;-webkit-user-select:all}
 .quote{border-left:3px solid var(--line);padding-left:.75rem}
 .grave,.note{background:var(--warnbg);color:var(--warn);border-radius:.4rem;padding:.5rem .75rem}

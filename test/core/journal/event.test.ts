@@ -3,11 +3,12 @@ import fc from 'fast-check'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { signEvent, verifyEvent } from '../../../src/core/journal/event.js'
 import { readSeal, sealFault } from '../../../src/core/journal/seal.js'
+import type { SignedType } from '../../../src/core/journal/signed-types.js'
 import { eventKeys, KEYS } from '../../adapters/journal/harness.js'
 
 const sign = (message: Uint8Array): Uint8Array => KEYS.signer.sign('event', message)
 const kid = KEYS.signer.kid('event')
-const signed = (members: Parameters<typeof signEvent>[0]['members'], type = 'HALT') => {
+const signed = (members: Parameters<typeof signEvent>[0]['members'], type: SignedType = 'HALT') => {
   const entry = signEvent({ origin: 'gate-1', type, members, kid, sign })
   return { v: 1, origin: 'gate-1', seq: 1, type, ...JSON.parse(entry.json) }
 }

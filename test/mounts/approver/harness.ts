@@ -9,6 +9,8 @@ export type Detail = {
   readonly capsule_id: string
   readonly votes: number
   readonly document_digest: string
+  readonly arguments_digest: string | null
+  readonly shown: string | null
   readonly document: Record<string, unknown> | null
 }
 

@@ -67,6 +67,7 @@ const by = (item: Detail, more: Record<string, unknown> = {}) => ({
   person: 'U1',
   decision: 'approve',
   digest: item.document_digest,
+  shown_digest: item.arguments_digest,
   ...more,
 })
 const votes = async (item: Detail) =>
@@ -75,7 +76,7 @@ const votes = async (item: Detail) =>
   )
 
 describe('a decision from an approval system', () => {
-  it('is a human decision at L2 when it names a person mapped to an approver', async () => {
+  it('is a human decision at L2 when it names a person mapped to an approver and shown the arguments', async () => {
     const item = await next()
     expect((await deliver(by(item))).json()).toMatchObject({ state: 'approved', repeated: false })
     expect(await votes(item)).toMatchObject([{ by: 'person', assurance: 'L2' }])

@@ -15,36 +15,74 @@ export type OpenItem = {
   readonly deadline?: { readonly ttl_seconds: number; readonly on_expiry: string }
 }
 
-export type OpenItems = ReturnType<typeof createOpenItems>
+/** Where blocked items stand that are not in memory any more: between these lines, closed ones among them. */
+export type OlderBlocked = { readonly first: number; readonly last: number }
+
+/** Anyone can have calls blocked: so many of them are kept in memory, the newest. */
+export const KEEP_BLOCKED = 10_000
+
+/** What is open by the capsule's own class; null for any other. */
+export function itemOf(capsule: Capsule, seq: number): OpenItem | null {
+  const { verdict_class, expiry_policy } = capsule.disposition
+  if (!(OPEN_CLASSES as readonly string[]).includes(verdict_class)) return null
+  const deadline = capsule['dev.capsulegate.deadline'] ?? expiry_policy
+  const request = capsule.effect?.request_digest
+  return {
+    capsule_id: capsule.capsule_id,
+    action_id: capsule.action_id,
+    decision_id: capsule['dev.capsulegate.decision_id'] ?? capsule.action_id,
+    operator: capsule.operator,
+    developer: capsule.developer,
+    verdict_class,
+    timestamp: capsule.timestamp,
+    seq,
+    ...(request === undefined ? {} : { request_digest: request }),
+    ...(deadline === undefined ? {} : { deadline }),
+  }
+}
 
 /** The predicate and nothing else: an open class opens, whatever supersedes the capsule closes it. */
 export function createOpenItems() {
-  const items = new Map<string, OpenItem>()
+  const awaiting = new Map<string, OpenItem>()
+  const blocked = new Map<string, OpenItem>()
+  let older: OlderBlocked | null = null
+
+  function put(item: OpenItem): void {
+    if (item.verdict_class !== 'blocked') {
+      awaiting.set(item.capsule_id, item)
+      return
+    }
+    blocked.set(item.capsule_id, item)
+    if (blocked.size <= KEEP_BLOCKED) return
+    for (const [id, { seq }] of blocked) {
+      blocked.delete(id)
+      older = { first: older?.first ?? seq, last: seq }
+      return
+    }
+  }
+
   return {
     fold(capsule: Capsule, seq: number): void {
-      if (capsule.chain?.relation === 'supersedes') items.delete(capsule.chain.parent_capsule_id)
-      const { verdict_class, expiry_policy } = capsule.disposition
-      if (!(OPEN_CLASSES as readonly string[]).includes(verdict_class)) return
-      const deadline = capsule['dev.capsulegate.deadline'] ?? expiry_policy
-      const request = capsule.effect?.request_digest
-      items.set(capsule.capsule_id, {
-        capsule_id: capsule.capsule_id,
-        action_id: capsule.action_id,
-        decision_id: capsule['dev.capsulegate.decision_id'] ?? capsule.action_id,
-        operator: capsule.operator,
-        developer: capsule.developer,
-        verdict_class,
-        timestamp: capsule.timestamp,
-        seq,
-        ...(request === undefined ? {} : { request_digest: request }),
-        ...(deadline === undefined ? {} : { deadline }),
-      })
+      if (capsule.chain?.relation === 'supersedes') {
+        const { parent_capsule_id: parent } = capsule.chain
+        if (!awaiting.delete(parent)) blocked.delete(parent)
+      }
+      const item = itemOf(capsule, seq)
+      if (item !== null) put(item)
     },
-    /** In ledger order, which is the order they were opened in. */
-    list: (): OpenItem[] => [...items.values()],
-    load(dump: readonly OpenItem[]): void {
-      items.clear()
-      for (const item of dump) items.set(item.capsule_id, item)
+    get: (capsuleId: string): OpenItem | null =>
+      awaiting.get(capsuleId) ?? blocked.get(capsuleId) ?? null,
+    awaiting: (): OpenItem[] => [...awaiting.values()],
+    blocked: (): OpenItem[] => [...blocked.values()],
+    older: (): OlderBlocked | null => older,
+    /** In ledger order. */
+    all: (): OpenItem[] =>
+      [...awaiting.values(), ...blocked.values()].sort((a, b) => a.seq - b.seq),
+    load(items: readonly OpenItem[], before: OlderBlocked | null): void {
+      awaiting.clear()
+      blocked.clear()
+      older = before
+      for (const item of items) put(item)
     },
   }
 }

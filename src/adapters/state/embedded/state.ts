@@ -27,7 +27,7 @@ import {
   members,
   text,
 } from './lines.js'
-import { createOpenItems, type OpenItem } from './open-items.js'
+import { createOpenItems, type OlderBlocked, type OpenItem } from './open-items.js'
 import { createWindows, type Held, type WindowDump } from './windows.js'
 
 /** An ACTION_DISPATCHED that no CAPSULE has concluded: in flight, or, after a restart, an orphan. */
@@ -41,7 +41,15 @@ export type EmbeddedState = State & {
   /** Replaces everything by what a dump established. */
   load(dump: Plain): void
   orphans(): readonly Orphan[]
+  /** Those in memory, in ledger order: all that await a decision, and the newest blocked ones. */
   openItems(): readonly OpenItem[]
+  /** In memory, in ledger order. */
+  awaitingItems(): readonly OpenItem[]
+  blockedItems(): readonly OpenItem[]
+  /** In memory, by capsule id, without looking at the others. */
+  openItem(capsuleId: string): OpenItem | null
+  /** Between which lines blocked items stand that memory does not hold; null when it holds all. */
+  olderBlocked(): OlderBlocked | null
   /** Open items that ask a human without an event that says whom: only a lost power supply leaves them. */
   unasked(): readonly OpenItem[]
   halts(): readonly HaltScope[]
@@ -63,6 +71,8 @@ type Dump = {
   readonly windows: readonly WindowDump[]
   readonly grants: readonly GrantDump[]
   readonly items: readonly OpenItem[]
+  /** Absent from dumps made when memory held all of them. */
+  readonly older_blocked?: OlderBlocked | null
   readonly approvals: readonly ApprovalDump[]
   readonly halts: readonly HaltScope[]
   readonly config: Configured | null
@@ -295,7 +305,8 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
         keys: keys.dump(foldedTo),
         windows: windows.dump(foldedTo),
         grants: grants.dump(foldedTo),
-        items: items.list(),
+        items: items.all(),
+        older_blocked: items.older(),
         approvals: approvals.dump(foldedTo),
         halts: halts.list(),
         config,
@@ -311,7 +322,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
       for (const action of dump.actions) adopt(action, () => action)
       windows.load(dump.windows, (action, held) => actions.get(action)?.budgets.push(held))
       grants.load(dump.grants)
-      items.load(dump.items)
+      items.load(dump.items, dump.older_blocked ?? null)
       approvals.load(dump.approvals)
       claims.clear()
       halts.load(dump.halts)
@@ -320,10 +331,14 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
       latest = dump.at
     },
     orphans,
-    openItems: items.list,
+    openItems: items.all,
+    awaitingItems: items.awaiting,
+    blockedItems: items.blocked,
+    openItem: items.get,
+    olderBlocked: items.older,
     unasked: () =>
       items
-        .list()
+        .awaiting()
         .filter(
           ({ verdict_class, decision_id }) =>
             verdict_class === 'hitl_dispatched' && approvals.get(decision_id) === null,
