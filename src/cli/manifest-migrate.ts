@@ -29,7 +29,10 @@ export function migrate(dir: string, options: { dryRun?: boolean; json?: boolean
       rewritten.push({ file, text: migrated.text, tools: migrated.opened })
     } else for (const { message, way_out, line } of migrated.problems) wrong(message, way_out, line)
   }
-  if (problems.length > 0) return reportProblems(problems, options.json === true)
+  if (problems.length > 0) {
+    reportProblems(problems, options.json === true)
+    return
+  }
   if (options.dryRun !== true) for (const one of rewritten) replace(dir, one)
   tell(rewritten, current, options)
 }
