@@ -1,13 +1,14 @@
-import type { Call } from '../core/call.js'
+import type { Call, Caller } from '../core/call.js'
 import { signEvent } from '../core/journal/event.js'
 import type { Plain } from '../core/json/value.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
-import type { Dispatch } from '../ports.js'
+import type { Dispatch, Identified } from '../ports.js'
 import type { Answer } from './answer.js'
 import { type BackgroundDispatch, createBackground } from './approve-dispatch.js'
 import { startExpiry } from './expire-timer.js'
 import { govern } from './govern.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './halt.js'
+import { identify } from './open.js'
 import { prove } from './prove.js'
 import { type Orphan, recover } from './recover.js'
 import { recoverItems, type Unasked } from './recover-items.js'
@@ -26,7 +27,10 @@ export type Judges = Omit<World, 'generation'>
 
 /** The running gate: the spine with its current world. Everything durable is behind its ports. */
 export type Gate = {
-  govern(call: Call, dispatch: Dispatch): Promise<Answer>
+  /** Who is calling, from the head of a request alone; never rejects. */
+  identify(caller: Caller): Identified | Promise<Identified>
+  /** `identified`: what `identify` said of this call's caller, where the mount asked already. */
+  govern(call: Call, dispatch: Dispatch, identified?: Identified): Promise<Answer>
   /** Journalled and durable before it takes effect; effective on the next call and on calls not yet sent. */
   halt(scope: HaltScope, by: string): Promise<void>
   resume(scope: HaltScope, by: string): Promise<void>
@@ -81,7 +85,8 @@ export async function startGate(boot: Boot): Promise<Gate> {
 
   return {
     parts,
-    govern: (call, dispatch) => govern(call, dispatch, parts),
+    identify: (caller) => identify(caller, parts),
+    govern: (call, dispatch, identified) => govern(call, dispatch, parts, identified),
     async resolve(decision) {
       const resolution = await resolve(decision, parts)
       if (resolution.kind === 'recorded' && !resolution.repeated) {

@@ -9,7 +9,7 @@ import type { Answer } from '../../gate/answer.js'
 import type { Gate } from '../../gate/gate.js'
 import type { Dispatch, Dispatched } from '../../ports.js'
 import { DEFAULT_LIMITS } from '../proxy/options.js'
-import { respond, sendProblem } from '../proxy/respond.js'
+import { type RestOfBody, respond, sendProblem } from '../proxy/respond.js'
 import { type Intercepted, intercept } from './intercept.js'
 import { observed } from './observed.js'
 import { readCall } from './read-call.js'
@@ -76,8 +76,9 @@ async function serve(
   const { req, res } = exchange
   let answer: Intercepted | null = null
   try {
-    const call = await readCall(
+    const { call, identified, rest } = await readCall(
       req,
+      opened,
       ({ method, target }) => ({
         upstream: upstreamOf(opened.world().router, method, target) ?? 'default',
         tool,
@@ -89,7 +90,8 @@ async function serve(
     const dispatch = toHandler(call, opened, options, exchange, (intercepted) => {
       answer = intercepted
     })
-    finish(await opened.govern(call, dispatch), res, answer)
+    const told = await opened.govern(call, dispatch, identified)
+    finish(told, res, answer, rest)
   } catch (error) {
     opened.parts.report({ level: 'error', event: 'exchange_failed', detail: String(error) })
     res.destroy()
@@ -139,12 +141,17 @@ const notSent = (cause: string): Dispatched => ({
   held: null,
 })
 
-function finish(answer: Answer, res: ServerResponse, handler: Intercepted | null): void {
+function finish(
+  answer: Answer,
+  res: ServerResponse,
+  handler: Intercepted | null,
+  rest: RestOfBody,
+): void {
   if (answer.kind === 'answered' && handler !== null) handler.release(answer)
   // A head that has gone out cannot be taken back.
   else if (handler?.started() === true) handler.cut()
   else {
     handler?.discard()
-    respond(answer, res, null)
+    respond(answer, res, null, rest)
   }
 }

@@ -53,7 +53,8 @@ export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
   const never = new AbortController().signal
 
   async function serve(req: AppRequest, res: ServerResponse): Promise<void> {
-    const call = await readCall(req, () => ({ upstream: name, tool: null }), limits)
+    const here = () => ({ upstream: name, tool: null })
+    const { call, identified, rest } = await readCall(req, gate, here, limits)
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
     const openRelease = (rule: ToolRule) =>
@@ -67,7 +68,7 @@ export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
       })
     const tenantSalt = utf8(gate.parts.tenantSalt)
     const { dispatch, release } = relay(call, openRelease, { to, tenantSalt, signal: never })
-    respond(await gate.govern(call, dispatch), res, release())
+    respond(await gate.govern(call, dispatch, identified), res, release(), rest)
   }
 
   const handler: AppHandler = (req, res) => {

@@ -1,11 +1,27 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpCall } from '../../core/call.js'
+import type { Gate } from '../../gate/gate.js'
+import type { Identified } from '../../ports.js'
 import { headFault } from '../proxy/head-fault.js'
-import { type Body, type BodyLimits, bodyFromHead, readBody } from '../proxy/read-body.js'
+import {
+  type Body,
+  type BodyLimits,
+  bodyFromHead,
+  leftUnread,
+  readBody,
+  restOf,
+} from '../proxy/read-body.js'
 import { type RequestHead, readHead } from '../proxy/read-request.js'
+import type { RestOfBody } from '../proxy/respond.js'
 
 const CONSUMED =
   'the request body was read before the gate saw it: mount the gate before express.json() and every other body parser'
+
+export type ReadCall = {
+  readonly call: HttpCall
+  readonly identified: Identified
+  readonly rest: RestOfBody
+}
 
 /**
  * One request inside an application, read as the proxy reads it. The target is `req.url`: below the
@@ -13,13 +29,20 @@ const CONSUMED =
  */
 export async function readCall(
   req: IncomingMessage,
+  gate: Gate,
   to: (head: RequestHead) => Pick<HttpCall, 'upstream' | 'tool'>,
   limits: BodyLimits,
-): Promise<HttpCall> {
+): Promise<ReadCall> {
   const head = readHead(req)
   const call = { ...head, ...to(head) }
+  const identified = await gate.identify(head.caller)
+  if (identified.kind === 'unknown') {
+    return { call: { ...call, body: leftUnread(req) }, identified, rest: 'left' }
+  }
   const body = await readWhole(req, head, limits)
-  return body === 'consumed' ? withoutBody(call) : { ...call, body }
+  return body === 'consumed'
+    ? { call: withoutBody(call), identified, rest: 'drained' }
+    : { call: { ...call, body }, identified, rest: restOf(body) }
 }
 
 async function readWhole(

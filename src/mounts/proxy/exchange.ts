@@ -2,9 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpCall } from '../../core/call.js'
 import { upstreamOf } from '../../core/manifest/match.js'
 import type { ToolRule } from '../../core/manifest/model.js'
+import type { Gate } from '../../gate/gate.js'
+import type { Identified } from '../../ports.js'
+import type { Lane } from './connections.js'
 import { headFault } from './head-fault.js'
 import type { ProxyOptions } from './options.js'
-import { type Body, type BodyReading, bodyFromHead, readBody } from './read-body.js'
+import { type Body, bodyFromHead, leftUnread, readBody, restOf } from './read-body.js'
 import type { RequestHead } from './read-request.js'
 import { relay } from './relay.js'
 import { createRelease, type Release } from './release.js'
@@ -16,8 +19,10 @@ export type Incoming = {
   readonly res: ServerResponse
   /** The client waits for 100 Continue before it sends its body. */
   readonly expectsContinue: boolean
-  /** While the body is read, the parser's complaints belong to this request. */
-  readonly lane: { reading: BodyReading | null }
+  /** While the body is on its way, the parser's complaints belong to this request. */
+  readonly lane: Pick<Lane, 'reading'>
+  /** What the parser complained about before the body was read. */
+  fault: string | null
 }
 /** What is the same for every exchange of one data plane. */
 export type Terms = {
@@ -27,15 +32,38 @@ export type Terms = {
   readonly cutOff: AbortSignal
 }
 
-/** One governed request: read, judged by the gate, answered. */
+/** Who sent this head. Nothing behind it is read meanwhile, and what the parser says of it is kept. */
+export function identifyCaller(
+  { caller }: RequestHead,
+  incoming: Incoming,
+  gate: Gate,
+): Identified | Promise<Identified> {
+  const found = gate.identify(caller)
+  if (!(found instanceof Promise)) return found
+  const { req, lane } = incoming
+  lane.reading = {
+    fail(fault) {
+      if (req.complete) return false
+      incoming.fault = fault
+      return true
+    },
+  }
+  return found.finally(() => {
+    lane.reading = null
+  })
+}
+
+/** One governed request: read if its caller is known, judged by the gate, answered. */
 export async function governExchange(
   head: RequestHead,
+  identified: Identified,
   incoming: Incoming,
   { options, tenantSalt, cutOff }: Terms,
-): Promise<'refused' | 'other'> {
-  const { res } = incoming
+): Promise<void> {
+  const { req, res } = incoming
   const { gate } = options
-  const body = await readWhole(head, incoming, options)
+  const body =
+    identified.kind === 'unknown' ? leftUnread(req) : await readWhole(head, incoming, options)
   // What is left of an unread body would be read as the next request's head.
   if (body.kind !== 'read') res.shouldKeepAlive = false
   const call = withBody(
@@ -49,9 +77,8 @@ export async function governExchange(
     (rule) => openRelease(call, rule, to?.origin, incoming, options),
     { to, tenantSalt, signal: cutOff },
   )
-  const answer = await gate.govern(call, dispatch)
-  respond(answer, res, release())
-  return answer.kind === 'refused' ? 'refused' : 'other'
+  const answer = await gate.govern(call, dispatch, identified)
+  respond(answer, res, release(), restOf(body))
 }
 
 /** Field by field: a spread of so wide an object costs a microsecond of every call. */
@@ -72,10 +99,10 @@ const withBody = (head: RequestHead, body: Body, upstream: string): HttpCall => 
 
 async function readWhole(
   { method, headers }: RequestHead,
-  { req, res, expectsContinue, lane }: Incoming,
+  { req, res, expectsContinue, lane, fault: seen }: Incoming,
   { limits }: ProxyOptions,
 ): Promise<Body> {
-  const fault = headFault({ method, headers, httpVersion: req.httpVersion })
+  const fault = seen ?? headFault({ method, headers, httpVersion: req.httpVersion })
   if (fault !== null) return { kind: 'malformed', fault }
   // Its caller left while the request before it on the same connection was answered.
   if (res.destroyed || req.destroyed) return { kind: 'aborted' }

@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Plain } from '../../core/json/value.js'
 import { storedResponse } from '../../gate/replay.js'
 import { withdraw } from '../../gate/resolve-withdraw.js'
 import type { Parts } from '../../gate/stage.js'
 import type { Approval, Identified, JournalLine } from '../../ports.js'
-import { readHead } from './read-request.js'
+import type { RequestHead } from './read-request.js'
 import { type ReservedCode, reservedProblem } from './reserved-problem.js'
 import { sendProblem, sendReplay } from './respond.js'
 
@@ -15,20 +15,14 @@ const ACTION = /^\/\.gate\/v1\/actions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]
 
 /** A caller's own actions. Another's and an unknown one are the same 404: an id is no oracle. */
 export async function answerReserved(
-  req: IncomingMessage,
+  { method, target }: RequestHead,
+  agent: Known,
   res: ServerResponse,
   parts: Parts,
-): Promise<'unauthenticated' | 'answered'> {
-  const { method, target, caller } = readHead(req)
+): Promise<void> {
   const asked = questionOf(method, target)
-  const agent = asked === null ? null : await parts.identity.identify(caller)
-  if (agent?.kind === 'unknown') {
-    sendProblem(res, reservedProblem('unauthenticated'))
-    return 'unauthenticated'
-  }
-  if (asked === null || agent === null) sendProblem(res, reservedProblem('not_found'))
+  if (asked === null) sendProblem(res, reservedProblem('not_found'))
   else await answerOwner(asked, agent, res, parts)
-  return 'answered'
 }
 
 type Question = { readonly kind: 'status' | 'result' | 'withdraw'; readonly id: string }

@@ -15,6 +15,7 @@ export type BodyReading = {
 }
 
 const EMPTY: Body = { kind: 'read', bytes: new Uint8Array() }
+const UNREAD: Body = { kind: 'unread' }
 const done = (body: Body): BodyReading => ({ body: Promise.resolve(body), fail: () => false })
 
 /** What the head alone says about the body; null when it has to be read. */
@@ -24,6 +25,15 @@ export function bodyFromHead(req: IncomingMessage, { maxBytes }: BodyLimits): Bo
   if (length === undefined || /^0+$/.test(length)) return EMPTY
   return Number(length) > maxBytes ? { kind: 'too_large' } : null
 }
+
+/** A body that is left where it is: of an unknown caller nothing but the head is read. */
+export const leftUnread = (req: IncomingMessage): Body =>
+  req.headers['transfer-encoding'] === undefined && req.headers['content-length'] === undefined
+    ? EMPTY
+    : UNREAD
+
+export const restOf = ({ kind }: Body): 'drained' | 'left' =>
+  kind === 'unread' ? 'left' : 'drained'
 
 /**
  * Whole, capped, and not slower than the limit: one slow client may not hold a place for ever. It is
