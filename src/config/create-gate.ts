@@ -38,6 +38,11 @@ export async function createGate(
     segmentBytes: config.journal.segment_bytes,
     masterKeyFile: config.evidence.master_key_file,
     idempotencyTtlSeconds: config.idempotency.ttl_seconds,
+    agentKeys: config.limits.agent_keys,
+    memory: {
+      agentBodyBytes: config.limits.agent_body_bytes,
+      heldBytes: config.limits.held_bytes,
+    },
     identity: identityOf(config, report, judged === 'by_nothing'),
     report,
     ...options,

@@ -1,16 +1,15 @@
 import type { Call } from '../core/call.js'
-import { TABLE } from '../core/verdict/table.js'
 import type { Dispatch, Identified } from '../ports.js'
 import { admit } from './admit.js'
-import { type Answer, answer, unrecorded } from './answer.js'
+import { type Answer, unrecorded } from './answer.js'
 import { approve } from './approve.js'
 import { authorize } from './authorize.js'
-import { conclude } from './conclude.js'
 import { constrain } from './constrain.js'
 import { send } from './dispatch.js'
 import { type Ending, Exit, Join, RecordUnavailable, Replay } from './exit.js'
 import { match } from './match.js'
 import { identify, open, recognize } from './open.js'
+import { record } from './record.js'
 import { reserve } from './reserve.js'
 import type { Known, Opened, Parts } from './stage.js'
 import { afterWaiting, isPending, pendingAnswer } from './wait.js'
@@ -29,7 +28,7 @@ export async function govern(
   const caller = identified ?? (await identify(call.caller, parts))
   const answered = await judge(open(call, caller, parts), dispatch, parts)
   if (call.waitSeconds === 0 || !isPending(answered)) return answered
-  return afterWaiting(answered, call, parts, (again) => govern(again, dispatch, parts))
+  return afterWaiting(answered, call, caller, parts, (again) => govern(again, dispatch, parts))
 }
 
 /** From `recognize` to the answer: also for a frozen call whose caller is no longer there. */
@@ -79,21 +78,6 @@ function endingOf(error: unknown, opened: Known, parts: Parts): Ending {
     detail: String(error),
   })
   return { kind: 'refused', known: opened, code: 'gate_failed', reason: {}, tell: {} }
-}
-
-/** No answer without a capsule: if it cannot be written, the answer is that (promise 1). */
-async function record(ending: Ending, parts: Parts): Promise<Answer> {
-  try {
-    return answer(ending, await conclude(ending, parts))
-  } catch (error) {
-    const { actionId } = ending.known
-    parts.report({ level: 'error', event: 'capsule_not_written', actionId, detail: String(error) })
-    const sent = ending.kind === 'dispatched' && TABLE[ending.code].effect !== 'none'
-    return unrecorded(sent ? 'record_lost' : 'record_unavailable', actionId)
-  } finally {
-    // What a dispatch holds, its settlement lets go of.
-    if (ending.kind === 'refused') await parts.state.unclaim(ending.known.actionId)
-  }
 }
 
 async function replay({ known, original, response }: Replay, parts: Parts): Promise<Answer> {

@@ -59,6 +59,8 @@ function unreadBody(
       return new Exit(opened, 'body_too_large')
     case 'aborted':
       return new Exit(opened, 'body_aborted')
+    case 'no_room':
+      return new Exit(opened, 'bodies_exhausted', {}, { retry_after_seconds: 1 })
     case 'unread':
       return new TypeError("a known caller's body was left unread")
   }

@@ -65,6 +65,8 @@ function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
           )
         : new Exit(known, 'idempotency_mismatch')
     }
+    case 'keys_exhausted':
+      return new Exit(withoutPending(approved), 'keys_exhausted')
     case 'grant':
     case 'item': {
       const why = conflict.kind === 'item' ? 'in_use' : conflict.why

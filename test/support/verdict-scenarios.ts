@@ -33,6 +33,10 @@ tools:
     args: {order: string}
     constraints:
       per_hour: {count: {max: 1, window: 1h}}
+  held:
+    match: POST /v1/held
+    args: {order: string}
+    hold_response: true
   once:
     match: POST /v1/once
     args: {order: string}
@@ -59,6 +63,7 @@ const post = (target: string, body: unknown, more: Partial<HttpCall> = {}): Http
     caller: { bearer: TOKEN, certificate: null, asserted: null, source: '127.0.0.1' },
     ...more,
   })
+export const held: HttpCall = post('/v1/held', { order: `o-${SECRET}` })
 const refund = (amount: string, more: Partial<HttpCall> = {}): HttpCall =>
   post('/v1/refunds', { order: `o-${SECRET}`, currency: 'EUR', amount }, more)
 const caller = (bearer: string | null): Partial<HttpCall> => ({
@@ -77,7 +82,12 @@ export type Scenario = {
   /** Calls that go first and are not looked at. */
   readonly first?: readonly { readonly call: HttpCall; readonly tool?: Behaviour }[]
   /** The gate's own doing around the call. */
-  readonly doing?: 'halt' | 'turn_before_first_byte' | 'state_store_dead' | 'nobody_to_ask'
+  readonly doing?:
+    | 'halt'
+    | 'turn_before_first_byte'
+    | 'state_store_dead'
+    | 'nobody_to_ask'
+    | 'no_memory'
 }
 
 /** Rows that one HTTP call brings about; those of deciders and deadlines are in approvals.test.ts. */
@@ -86,6 +96,7 @@ type HttpRow = Exclude<
   | TransitionCode
   | 'approval_mismatch'
   | 'claimed'
+  | 'held_memory_exhausted'
   | 'runtime_failed'
   | 'recovered'
   | 'passed_through'
@@ -96,6 +107,7 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   target_malformed: { call: post('/v1/../v1/refunds', {}) },
   request_malformed: { call: refund('5', { body: { kind: 'malformed', fault: 'length_twice' } }) },
   body_too_large: { call: refund('5', { body: { kind: 'too_large' } }) },
+  bodies_exhausted: { call: refund('5', { body: { kind: 'no_room' } }), doing: 'no_memory' },
   body_aborted: { call: refund('5', { body: { kind: 'aborted' } }) },
   body_unreadable: {
     call: post('/v1/refunds', '{"order":"a","order":"b","currency":"EUR","amount":"1"}'),
@@ -125,6 +137,10 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   idempotency_in_flight: {
     call: refund('5', { idempotencyKey: `key-${SECRET}` }),
     first: [{ call: refund('5', { idempotencyKey: `key-${SECRET}` }), tool: cutAfterRequest }],
+  },
+  keys_exhausted: {
+    call: refund('6', { idempotencyKey: `key-${SECRET}-2` }),
+    first: [{ call: refund('5', { idempotencyKey: `key-${SECRET}` }) }],
   },
   judgement_stale: { call: refund('5'), doing: 'turn_before_first_byte' },
   upstream_unreachable: { call: refund('5'), tool: 'refused' },

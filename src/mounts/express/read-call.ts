@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpCall } from '../../core/call.js'
 import type { Gate } from '../../gate/gate.js'
+import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports.js'
 import { headFault } from '../proxy/head-fault.js'
 import {
@@ -21,6 +22,8 @@ export type ReadCall = {
   readonly call: HttpCall
   readonly identified: Identified
   readonly rest: RestOfBody
+  /** To be given back when the exchange is over. */
+  readonly room: BodyRoom | null
 }
 
 /**
@@ -37,27 +40,29 @@ export async function readCall(
   const call = { ...head, ...to(head) }
   const identified = await gate.identify(head.caller)
   if (identified.kind === 'unknown') {
-    return { call: { ...call, body: leftUnread(req) }, identified, rest: 'left' }
+    return { call: { ...call, body: leftUnread(req) }, identified, rest: 'left', room: null }
   }
-  const body = await readWhole(req, head, limits)
+  const room = gate.memory.bodyOf(identified.agent)
+  const body = await readWhole(req, head, limits, room)
   return body === 'consumed'
-    ? { call: withoutBody(call), identified, rest: 'drained' }
-    : { call: { ...call, body }, identified, rest: restOf(body) }
+    ? { call: withoutBody(call), identified, rest: 'drained', room }
+    : { call: { ...call, body }, identified, rest: restOf(body), room }
 }
 
 async function readWhole(
   req: IncomingMessage,
   head: RequestHead,
   limits: BodyLimits,
+  room: BodyRoom,
 ): Promise<Body | 'consumed'> {
   const fault = headFault({ ...head, httpVersion: req.httpVersion })
   if (fault !== null) return { kind: 'malformed', fault }
-  const known = bodyFromHead(req, limits)
+  const known = bodyFromHead(req, limits, room)
   if (known !== null) return known
   // Text instead of octets is no body either: what was sent cannot be told from it.
   if (req.readableDidRead || req.readableEncoding !== null) return 'consumed'
   if (req.destroyed) return { kind: 'aborted' }
-  return readBody(req, limits).body
+  return readBody(req, limits, room).body
 }
 
 /**

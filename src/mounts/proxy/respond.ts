@@ -99,7 +99,7 @@ function toRetry({ status, retry_after_seconds: seconds }: Problem): readonly He
   }
 }
 
-export function sendReplay(
+function sendReplay(
   res: ServerResponse,
   {
     response,

@@ -96,7 +96,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     }
     if (passes) return passThrough.serve(req, res)
     if (identified.kind === 'unknown') limiter.refused(source)
-    else if (reserved) return answerReserved(head, identified, res, parts)
+    else if (reserved) return answerReserved(head, identified, res, options.gate)
     return governExchange(head, identified, incoming, terms)
   }
 
