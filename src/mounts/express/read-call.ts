@@ -37,11 +37,12 @@ export async function readCall(
   limits: BodyLimits,
 ): Promise<ReadCall> {
   const head = readHead(req)
-  const call = { ...head, ...to(head) }
   const identified = await gate.identify(head.caller)
   if (identified.kind === 'unknown') {
-    return { call: { ...call, body: leftUnread(req) }, identified, rest: 'left', room: null }
+    const call = { ...head, upstream: '', body: leftUnread(req) }
+    return { call, identified, rest: 'left', room: null }
   }
+  const call = { ...head, ...to(head) }
   const room = gate.memory.bodyOf(identified.agent)
   const body = await readWhole(req, head, limits, room)
   return body === 'consumed'

@@ -70,11 +70,8 @@ export async function governExchange(
     const body = room === null ? leftUnread(req) : await readWhole(head, incoming, options, room)
     // What is left of an unread body would be read as the next request's head.
     if (body.kind !== 'read') res.shouldKeepAlive = false
-    const call = withBody(
-      head,
-      body,
-      upstreamOf(gate.world().router, head.method, head.target) ?? options.defaultUpstream,
-    )
+    const named = room === null ? null : upstreamOf(gate.world().router, head.method, head.target)
+    const call = withBody(head, body, named ?? options.defaultUpstream)
     const to = options.upstreams.get(call.upstream)
     const relayed = relay(call, (rule) => openRelease(call, rule, to?.origin, incoming, options), {
       to,
