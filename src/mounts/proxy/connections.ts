@@ -21,9 +21,7 @@ export type Lane = {
   reading: Pick<BodyReading, 'fail'> | null
   waiting: number
   tail: Promise<void>
-  /** A request said that it is the last: what comes behind it is not taken (RFC 9112 §9.6). */
-  last: boolean
-  /** An answer said so: what was taken behind it is not served. */
+  /** A request or its answer said that it is the last: what came behind it is not served (RFC 9112 §9.6). */
   over: boolean
 }
 
@@ -41,7 +39,6 @@ export function trackConnections(): Connections {
       reading: null,
       waiting: 0,
       tail: Promise.resolve(),
-      last: false,
       over: false,
     }
     lanes.set(socket, fresh)
@@ -65,8 +62,6 @@ export function trackConnections(): Connections {
   return {
     take(socket, res, exchange) {
       const lane = laneOf(socket)
-      if (lane.last || lane.over) return
-      lane.last = res?.shouldKeepAlive === false
       if (lane.waiting >= MAX_PIPELINED) {
         socket.destroy()
         return
