@@ -272,6 +272,8 @@ export type Reservation = {
 export type Conflict =
   | { readonly kind: 'budget'; readonly readings: readonly BudgetReading[] }
   | { readonly kind: 'key'; readonly holder: KeyState }
+  /** The agent has as many keys as one may have; a key it holds already is `key`. */
+  | { readonly kind: 'keys_exhausted' }
   | { readonly kind: 'grant'; readonly why: 'spent' | 'expired' | 'unknown' | 'mismatch' }
   /** The approval moved on, or somebody is about to move it. */
   | { readonly kind: 'item' }
@@ -340,7 +342,10 @@ export type Claimed =
   | { readonly kind: 'held'; readonly by: string; readonly settled: Promise<void> }
 
 export type State = {
-  /** One atomic compare-and-set over grant, item, key and budgets; at most once across processes. */
+  /**
+   * One atomic compare-and-set over grant, item, key and budgets; at most once across processes. MUST
+   * refuse a new key of an agent that has as many as it may, and MUST NOT forget another one for it.
+   */
   reserve(request: ReserveRequest): Promise<Reservation | Conflict>
   /** Commit keeps grant, key and budget spent; release gives all of them back (nothing was sent). */
   settle(actionId: string, outcome: Settlement): Promise<void>
@@ -383,12 +388,32 @@ export type Identified =
       readonly roles: readonly string[]
       /** The agent identity and version that capsules name. */
       readonly developer: string
+      /**
+       * Every credential that was shown and counted. Absent from a frozen call whose credential the
+       * agent may have changed since: such an agent is looked up by its name.
+       */
+      readonly by?: readonly Credential[]
     }
   | { readonly kind: 'unknown'; readonly why: string }
+
+/** How a caller was identified. */
+export type Credential =
+  | { readonly kind: 'token'; readonly sha256: string }
+  | { readonly kind: 'certificate'; readonly subject: string }
+  | { readonly kind: 'jwt'; readonly issuer: string }
+  /** The embedding application vouches for it. */
+  | { readonly kind: 'asserted' }
+  | { readonly kind: 'anonymous' }
 
 export type Identity = {
   /** MUST answer `unknown`, never throw, for anything it cannot prove. */
   identify(caller: Caller): Promise<Identified> | Identified
+  /**
+   * Whether this agent would still be let in with all the roles it had: MUST be false once one of its
+   * credentials was revoked or names another agent, or, where it has none, once no token or certificate
+   * names it. MUST NOT throw or wait: it is asked just before the first byte of a call leaves.
+   */
+  isStillKnown(agent: Extract<Identified, { kind: 'known' }>): boolean
 }
 
 // ── Dispatch ─────────────────────────────────────────────────────────────────

@@ -39,6 +39,11 @@ export async function createGate(
     masterKeyFile: config.evidence.master_key_file,
     idempotencyTtlSeconds: config.idempotency.ttl_seconds,
     openPerAgent: config.approvals.open_per_agent,
+    agentKeys: config.limits.agent_keys,
+    memory: {
+      agentBodyBytes: config.limits.agent_body_bytes,
+      heldBytes: config.limits.held_bytes,
+    },
     identity: identityOf(config, report, judged === 'by_nothing'),
     report,
     ...options,

@@ -34,6 +34,8 @@ export type DataOptions = {
   /** So many lines after the last snapshot a new one is written; boot folds at most about as many. */
   readonly snapshotEvery: number
   readonly idempotencyTtlSeconds: number
+  /** Idempotency keys that are remembered of one agent at once. */
+  readonly agentKeys?: number
   readonly clock: Clock
   /** Kept apart from the data folder where the operator says so; made at first start. */
   readonly masterKeyFile?: string
@@ -67,7 +69,10 @@ export async function openData(options: DataOptions): Promise<Data> {
     headFile: options.headFile,
     segmentBytes: options.segmentBytes,
   })
-  const state = createEmbeddedState({ keyTtlSeconds: options.idempotencyTtlSeconds })
+  const state = createEmbeddedState({
+    keyTtlSeconds: options.idempotencyTtlSeconds,
+    ...(options.agentKeys === undefined ? {} : { keysPerAgent: options.agentKeys }),
+  })
   await closingOnFailure({ close: () => closeAll(inner, evidence) }, () => fold(inner, state))
   const { journal, subscribe } = feeding(inner, state, options.snapshotEvery)
   return {

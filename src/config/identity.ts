@@ -22,10 +22,17 @@ export function identityOf(
   const issued = watchTokens(data_dir, (error) =>
     report({ level: 'error', event: 'tokens_unreadable', detail: String(error) }),
   )
+  let own: ReadonlyMap<string, AgentRecord> = new Map()
+  let all: ReadonlyMap<string, AgentRecord> = configured
   return {
     tokens: () => {
-      const own = issued()
-      return own.size === 0 ? configured : new Map([...own, ...configured])
+      const now = issued()
+      // Asked twice per call: put together again only when the file has changed.
+      if (now !== own) {
+        own = now
+        all = new Map([...now, ...configured])
+      }
+      return all
     },
     issuers: identity.jwt.map(issuerOf),
     certificates: new Map(

@@ -212,6 +212,12 @@ export const gateFile = z
       .strictObject({
         body_bytes: z.int().min(1).max(1_073_741_824).default(10_485_760),
         hold_bytes: z.int().min(0).max(1_073_741_824).default(1_048_576),
+        /** Octets of request bodies that one agent may have in flight. */
+        agent_body_bytes: z.int().min(1).max(1_099_511_627_776).default(67_108_864),
+        /** Memory of all answers that are held back at once. */
+        held_bytes: z.int().min(0).max(1_099_511_627_776).default(268_435_456),
+        /** Idempotency keys that are remembered of one agent. */
+        agent_keys: z.int().min(1).max(100_000_000).default(100_000),
         pre_identity: z
           .strictObject({
             refusals: z.int().min(1).max(1_000_000).default(100),

@@ -1,6 +1,6 @@
 import type { Capsule } from '../core/capsule/model.js'
 import type { Ending } from '../gate/exit.js'
-import type { Clock } from '../ports.js'
+import type { Clock, Dispatch } from '../ports.js'
 import type { RunningGate } from './wire.js'
 
 /** One verdict as logs and metrics tell it: categories, ids and times; never an argument (promise 8). */
@@ -77,17 +77,18 @@ export function watchVerdicts(
       })
       return {
         ...gate,
-        govern(call, dispatch) {
+        govern(call, dispatch, identified) {
           const timing: Timing = { start: clock.monotonic(), upstream: null }
           timings.set(call, timing)
-          return gate.govern(call, async (order) => {
+          const timed: Dispatch = async (order) => {
             const start = clock.monotonic()
             try {
               return await dispatch(order)
             } finally {
               timing.upstream = since(start)
             }
-          })
+          }
+          return gate.govern(call, timed, identified)
         },
       }
     },

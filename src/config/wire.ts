@@ -3,6 +3,7 @@ import { createIdentity, type IdentityOptions } from '../adapters/identity/ident
 import type { Mode } from '../core/capsule/model.js'
 import { GateError } from '../core/error.js'
 import { type Gate, startGate } from '../gate/gate.js'
+import type { MemoryLimits } from '../gate/memory.js'
 import type { GateReport, Parts } from '../gate/stage.js'
 import type { Clock, Identity, Timer } from '../ports.js'
 import { systemClock, systemIds, systemTimer } from './clock.js'
@@ -15,6 +16,8 @@ export type GateOptions = JudgesSource &
     readonly segmentBytes?: number
     readonly snapshotEvery?: number
     readonly idempotencyTtlSeconds?: number
+    readonly agentKeys?: number
+    readonly memory?: MemoryLimits
     readonly identity: IdentityOptions
     readonly report: (event: GateReport) => void
     readonly clock?: Clock
@@ -39,6 +42,7 @@ const SEGMENT_BYTES = 64 * 1024 * 1024
 const SNAPSHOT_EVERY = 50_000
 const DAY_SECONDS = 24 * 60 * 60
 const OPEN_PER_AGENT = 100
+const AGENT_KEYS = 100_000
 
 /** Wiring by hand: adapters into ports, judges from disk, then recovery and the canary (DESIGN §4). */
 export async function openGate(options: GateOptions): Promise<RunningGate> {
@@ -51,6 +55,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
     segmentBytes: options.segmentBytes ?? SEGMENT_BYTES,
     snapshotEvery: options.snapshotEvery ?? SNAPSHOT_EVERY,
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? DAY_SECONDS,
+    agentKeys: options.agentKeys ?? AGENT_KEYS,
     report: ({ kind, ...rest }) =>
       report({ level: 'warn', event: `journal_${kind}`, detail: JSON.stringify(rest) }),
   })
@@ -82,6 +87,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         ...(options.concluding === undefined ? {} : { concluding: options.concluding }),
       },
       judges: loaded.judges,
+      ...(options.memory === undefined ? {} : { memory: options.memory }),
       halts: data.state.halts(),
       orphans: data.state.orphans(),
       unasked: data.state.unasked(),

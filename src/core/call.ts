@@ -38,6 +38,8 @@ export type HttpCall = Common & {
   readonly body:
     | { readonly kind: 'read'; readonly bytes: Uint8Array }
     | { readonly kind: 'too_large' | 'aborted' }
+    /** Left on the wire: the caller is unknown, or its share of memory for bodies is used up. */
+    | { readonly kind: 'unread' | 'no_room' }
     /** Two readers could take the message for two different ones; `fault` says where. */
     | { readonly kind: 'malformed'; readonly fault: string }
   /** A route guard names the tool itself; otherwise the manifest's rules match. */

@@ -3,12 +3,9 @@ import { Exit } from './exit.js'
 import { haltFor } from './halt.js'
 import type { Admitted, Matched, Parts } from './stage.js'
 
-/** Who is calling, and may anybody call this right now? */
+/** May this agent call this tool right now? */
 export function admit(matched: Matched, parts: Parts): Admitted {
   const { identified } = matched
-  if (identified.kind === 'unknown') {
-    throw new Exit(matched, 'unauthenticated', { detail: identified.why })
-  }
   const halt = haltFor(parts.halts(), {
     agent: identified.agent,
     tool: matched.rule.tool,

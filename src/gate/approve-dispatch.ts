@@ -1,7 +1,10 @@
 import type { Call } from '../core/call.js'
 import type { Approval, Dispatch } from '../ports.js'
 import type { Answer } from './answer.js'
+import { closing } from './approve-find.js'
 import { judge } from './govern.js'
+import { open } from './open.js'
+import { record } from './record.js'
 import type { Parts } from './stage.js'
 import { thaw } from './thaw.js'
 
@@ -10,7 +13,8 @@ export type BackgroundDispatch = (call: Call) => Dispatch | null
 
 /**
  * `on_approval: dispatch`: the frozen call runs the pipeline again from `match`, under the policies,
- * constraints and halts of now; what comes back is kept in evidence for the agent to collect.
+ * constraints and halts of now; what comes back is kept in evidence for the agent to collect. An agent
+ * that is gone, or has lost a role it had when it asked, has nothing sent for it.
  */
 export async function runApproved(
   approval: Approval,
@@ -25,17 +29,12 @@ export async function runApproved(
     parts.report({ level: 'error', event: 'approved_not_dispatched', actionId })
     return null
   }
-  return judge(
-    {
-      call: frozen.call,
-      actionId: parts.ids.actionId(),
-      at: parts.journal.timestamp(),
-      world: parts.world(),
-      identified: frozen.agent,
-    },
-    dispatch,
-    parts,
-  )
+  const opened = open(frozen.call, frozen.agent, parts)
+  if (parts.identity.isStillKnown(frozen.agent)) return judge(opened, dispatch, parts)
+  // Closed by its refusal, so that no later start tries again.
+  const known = await closing(opened, approval, parts)
+  const reason = { detail: 'agent_gone' }
+  return record({ kind: 'refused', known, code: 'unauthenticated', reason, tell: {} }, parts)
 }
 
 /** Runs what was approved as soon as the mount has said how; also what an earlier process was told. */

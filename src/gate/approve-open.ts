@@ -10,7 +10,7 @@ import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
 import { described, isStale, mayClose } from './approve-find.js'
 import { withoutPending } from './constrain.js'
 import { Exit, Join, Refused } from './exit.js'
-import { frozenPart, requestOctets } from './frozen.js'
+import { frozenAgent, frozenPart, requestOctets } from './frozen.js'
 import { identityOf } from './refusal.js'
 import { signed } from './signed-event.js'
 import { type Authorized, isHttp, type Known, type Parts } from './stage.js'
@@ -150,9 +150,9 @@ function frozenParts({ call, rule, agent }: Authorized, parts: Parts): EvidenceP
               rule.bind_headers.includes(name)),
         ),
         tool: call.tool,
-        agent,
+        agent: frozenAgent(agent),
       }
-    : { kind: 'function', tool: call.tool, agent }
+    : { kind: 'function', tool: call.tool, agent: frozenAgent(agent) }
   return [
     frozenPart('head', utf8(JSON.stringify(head)), parts),
     frozenPart('body', requestOctets(call), parts),

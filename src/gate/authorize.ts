@@ -1,4 +1,4 @@
-import type { ConstraintRecord } from '../core/capsule/model.js'
+import type { ConstraintRecord, Mode } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
@@ -10,7 +10,7 @@ import { closing, findItem } from './approve-find.js'
 import { withoutPending } from './constrain.js'
 import { Exit } from './exit.js'
 import { replayOf } from './replay.js'
-import type { Authorized, Constrained, Item, Parts } from './stage.js'
+import type { Authorized, Constrained, Item, Parts, World } from './stage.js'
 import { findStanding } from './standing.js'
 
 export const CEDAR_RECORD = 'dev.capsulegate.cedar'
@@ -20,12 +20,17 @@ const UNCOMPARABLE: ReadonlySet<string> = new Set(['args_invalid', 'args_too_lar
 
 /**
  * Cedar decides, schema-checked, with `context.approval.granted` as the grant says. A stored answer
- * for the same key and request is found first: it needs neither a new decision nor a new approval.
- * Where a human would have to be asked, a standing grant may stand in, and Cedar decides again.
+ * for the same key and request is found first: it needs no new approval, but what policy denies by now
+ * is not handed out again. Where a human would have to be asked, a standing grant may stand in, and Cedar decides again.
  */
 export async function authorize(judged: Constrained, parts: Parts): Promise<Authorized> {
   const keyHash = hashKey(judged, parts)
-  if (keyHash !== null) await replayOf(judged, keyHash, parts)
+  const replay = keyHash === null ? null : await replayOf(judged, keyHash, parts)
+  if (replay !== null) {
+    const decision = decide(judged, false)
+    await obey(decision, withDecision(judged, decision, parts), null, parts)
+    throw replay
+  }
 
   let item = await findItem(judged, parts)
   const constrained = underDigestOf(item, judged)
@@ -39,6 +44,20 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
     }
   }
   const known = withDecision(constrained, decision, parts)
+  return advance(known, {
+    decision: await obey(decision, known, approvalOf(item), parts),
+    keyHash,
+    item,
+  })
+}
+
+/** Leaves where policy denies or fails; what it would ask a human passes. Denials are only told in observe mode. */
+async function obey(
+  decision: PolicyDecision,
+  known: Constrained,
+  approval: Approval | null,
+  parts: Parts,
+): Promise<Authorized['decision']> {
   if (decision.kind === 'error' && UNCOMPARABLE.has(decision.errorClass)) {
     throw new Exit(
       withoutPending(known),
@@ -57,14 +76,13 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
     throw new Exit(withoutPending(known), 'policy_error', { observed: decision.errorClass })
   }
   if (decision.kind === 'deny' && known.mode === 'enforce') {
-    const approval = approvalOf(item)
     const all = withoutPending(known)
     // What policy now denies nobody can approve any more: the item ends with this call.
     throw new Exit(approval === null ? all : await closing(all, approval, parts), 'policy_denied', {
       policy_ids: decision.policies,
     })
   }
-  return advance(known, { decision, keyHash, item })
+  return decision
 }
 
 /** An item from before an upgrade has the older digest: grant, claims and records go on under that one. */
@@ -105,15 +123,28 @@ function decide(constrained: Constrained, granted: boolean): PolicyDecision {
   })
 }
 
-/** Cedar's decision is itself a Constraint Record, bound to the full request it saw (DESIGN §5). */
 function withDecision(known: Constrained, decision: PolicyDecision, parts: Parts): Constrained {
-  const value = decisionEvidence(known, decision, parts)
+  const { entry, part } = cedarRecord(decision, known.mode, known.world, parts)
+  return advance(known, {
+    records: [...known.records, entry],
+    evidence: [...known.evidence, part],
+  })
+}
+
+/** Cedar's decision is itself a Constraint Record, bound to the full request it saw (DESIGN §5). */
+export function cedarRecord(
+  decision: PolicyDecision,
+  mode: Mode,
+  world: World,
+  parts: Parts,
+): { readonly entry: ConstraintRecord; readonly part: EvidencePart } {
+  const value = decisionEvidence(world, decision, parts)
   const digest = jsonDigest(value, parts.crypto)
   // As a value, not as its normalized text: Cedar reads the request again only with its empty lists.
   const part: EvidencePart = { digest, kind: 'cedar', name: CEDAR_RECORD, value }
   const passed = decision.kind === 'permit'
-  const record: ConstraintRecord = {
-    blocking: !passed && (known.mode === 'enforce' || decision.kind === 'error'),
+  const entry: ConstraintRecord = {
+    blocking: !passed && (mode === 'enforce' || decision.kind === 'error'),
     check_type: 'dev.capsulegate.policy',
     evidence_digest: digest,
     id: CEDAR_RECORD,
@@ -121,14 +152,11 @@ function withDecision(known: Constrained, decision: PolicyDecision, parts: Parts
     result: passed ? 'pass' : 'fail',
     severity: 'critical',
   }
-  return advance(known, {
-    records: [...known.records, record],
-    evidence: [...known.evidence, part],
-  })
+  return { entry, part }
 }
 
-function decisionEvidence(known: Constrained, decision: PolicyDecision, { ids }: Parts): Plain {
-  const policy_digest = known.world.policy.digest
+function decisionEvidence(world: World, decision: PolicyDecision, { ids }: Parts): Plain {
+  const policy_digest = world.policy.digest
   const salt = hex(ids.random(16))
   const { kind, request } = decision
   return kind === 'error'

@@ -36,7 +36,10 @@ export async function conclude(ending: Ending, parts: Parts): Promise<Concluded>
   const [, [line]] = await Promise.all([
     put,
     parts.journal.append(
-      [capsuleEntry(capsule, settlement), ...openingEntries(known, capsule, parts)],
+      [
+        capsuleEntry(capsule, settlement, 'agent_action', undefined, aboutOf(ending)),
+        ...openingEntries(known, capsule, parts),
+      ],
       { urgent },
     ),
   ])
@@ -173,13 +176,34 @@ export function capsuleEntry(
   settlement: Settlement | null,
   statement: 'agent_action' | 'outcome' = 'agent_action',
   sub?: string,
+  about: About | null = null,
 ): StatementEntry {
-  const settles = settlement === null ? null : settlesOf(capsule.action_id, settlement)
+  const more = {
+    ...(settlement === null ? {} : { settles: settlesOf(capsule.action_id, settlement) }),
+    ...(about === null ? {} : { about }),
+  }
   return {
     type: 'CAPSULE',
     seal: toSeal(capsule, statement, sub),
-    json: settles === null ? '{}' : `{"settles":${JSON.stringify(settles)}}`,
-    members: settles === null ? { statement, capsule } : { statement, capsule, settles },
+    json: JSON.stringify(more),
+    members: { statement, capsule, ...more },
+  }
+}
+
+/** Whose refused call it was, and what it asked for: no line says so before it (DESIGN §5). */
+export type About = {
+  readonly agent: string
+  readonly tool?: string
+  readonly request_digest?: string
+}
+
+function aboutOf({ kind, known }: Ending): About | null {
+  const { identified, rule, requestDigest } = known
+  if (kind !== 'refused' || identified.kind === 'unknown') return null
+  return {
+    agent: identified.agent,
+    ...(rule === undefined ? {} : { tool: rule.tool }),
+    ...(requestDigest === undefined ? {} : { request_digest: requestDigest }),
   }
 }
 

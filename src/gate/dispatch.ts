@@ -10,7 +10,8 @@ import type { Known, Parts, Reserved } from './stage.js'
 
 /**
  * The intent to dispatch and the evidence known so far are durable before the first byte leaves
- * (promise 2); one generation number is read again just before it does (promise 5).
+ * (promise 2); one generation number and the agent's own credentials are read again just before it
+ * does (promise 5).
  */
 export async function send(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promise<Ending> {
   await recordIntent(reserved, parts)
@@ -22,7 +23,9 @@ export async function send(reserved: Reserved, dispatch: Dispatch, parts: Parts)
 
 /** A dispatch that throws has an unknown outcome: bytes may have left. */
 async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promise<Dispatched> {
-  const stillAllowed = (): boolean => parts.world().generation === reserved.world.generation
+  const stillAllowed = (): boolean =>
+    parts.world().generation === reserved.world.generation &&
+    parts.identity.isStillKnown(reserved.agent)
   if (!stillAllowed()) return nothingSent('withdrawn')
   try {
     return await dispatch({ actionId: reserved.actionId, rule: reserved.rule, stillAllowed })

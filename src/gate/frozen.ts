@@ -2,7 +2,7 @@ import type { Call } from '../core/call.js'
 import { hex } from '../core/hex.js'
 import { utf8 } from '../core/text.js'
 import type { EvidencePart } from '../ports.js'
-import { isHttp, type Parts } from './stage.js'
+import { type Admitted, isHttp, type Parts } from './stage.js'
 
 /** A part of a request as it stood, for whoever has to send or read it later. */
 export function frozenPart(
@@ -39,4 +39,13 @@ export function capturedRequest(call: Call, parts: Pick<Parts, 'crypto'>): Evide
     content_type: types.length === 1 ? (types[0]?.[1] ?? null) : null,
   }
   return [octets, frozenPart('head', utf8(JSON.stringify(head)), parts)]
+}
+
+/**
+ * The agent as a frozen call keeps it. Tokens and certificates may be renewed before the call is sent:
+ * it must then still be named by one, not by the same one.
+ */
+export function frozenAgent({ by, ...agent }: Admitted['agent']): Admitted['agent'] {
+  const renewable = by?.some(({ kind }) => kind === 'token' || kind === 'certificate') ?? true
+  return by === undefined || renewable ? agent : { ...agent, by }
 }

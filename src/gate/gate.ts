@@ -1,12 +1,15 @@
-import type { Call } from '../core/call.js'
+import type { Call, Caller } from '../core/call.js'
 import type { Plain } from '../core/json/value.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
-import type { Dispatch } from '../ports.js'
+import type { Dispatch, Identified } from '../ports.js'
 import type { Answer } from './answer.js'
 import { type BackgroundDispatch, createBackground } from './approve-dispatch.js'
+import { type Collectable, collect } from './collect.js'
 import { startExpiry } from './expire-timer.js'
 import { govern } from './govern.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './halt.js'
+import { createMemory, DEFAULT_MEMORY, type Memory, type MemoryLimits } from './memory.js'
+import { identify } from './open.js'
 import { prove } from './prove.js'
 import { type Orphan, recover } from './recover.js'
 import { recoverItems, type Unasked } from './recover-items.js'
@@ -27,7 +30,16 @@ export type Judges = Omit<World, 'generation'>
 
 /** The running gate: the spine with its current world. Everything durable is behind its ports. */
 export type Gate = {
-  govern(call: Call, dispatch: Dispatch): Promise<Answer>
+  /** Who is calling, from the head of a request alone; never rejects. */
+  identify(caller: Caller): Identified | Promise<Identified>
+  /** `identified`: what `identify` said of this call's caller, where the mount asked already. */
+  govern(call: Call, dispatch: Dispatch, identified?: Identified): Promise<Answer>
+  /** An action's kept response once more, under the halts and policies of now; null where none is kept. */
+  collect(
+    call: Call,
+    agent: Extract<Identified, { kind: 'known' }>,
+    action: Collectable,
+  ): Promise<Answer | null>
   /** Journalled and durable before it takes effect; effective on the next call and on calls not yet sent. */
   halt(scope: HaltScope, by: string): Promise<void>
   resume(scope: HaltScope, by: string): Promise<void>
@@ -49,12 +61,15 @@ export type Gate = {
   stop(): Promise<void>
   world(): World
   halts(): Halts
+  /** What calls under way may keep in memory; every mount of the gate asks here. */
+  readonly memory: Memory
   readonly parts: Parts
 }
 
 export type Boot = {
   readonly parts: Omit<Parts, 'world' | 'halts'>
   readonly judges: Judges
+  readonly memory?: MemoryLimits
   readonly halts: Halts
   readonly orphans: readonly Orphan[]
   readonly unasked: readonly Unasked[]
@@ -84,7 +99,10 @@ export async function startGate(boot: Boot): Promise<Gate> {
 
   return {
     parts,
-    govern: (call, dispatch) => govern(call, dispatch, parts),
+    memory: createMemory(boot.memory ?? DEFAULT_MEMORY),
+    identify: (caller) => identify(caller, parts),
+    govern: (call, dispatch, identified) => govern(call, dispatch, parts, identified),
+    collect: (call, agent, action) => collect(call, agent, action, parts),
     async resolve(decision) {
       const resolution = await resolve(decision, parts)
       if (resolution.kind === 'recorded' && !resolution.repeated) {

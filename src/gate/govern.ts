@@ -1,16 +1,15 @@
 import type { Call } from '../core/call.js'
-import { TABLE } from '../core/verdict/table.js'
-import type { Dispatch } from '../ports.js'
+import type { Dispatch, Identified } from '../ports.js'
 import { admit } from './admit.js'
-import { type Answer, answer, unrecorded } from './answer.js'
+import { type Answer, unrecorded } from './answer.js'
 import { approve } from './approve.js'
 import { authorize } from './authorize.js'
-import { conclude } from './conclude.js'
 import { constrain, withAsking } from './constrain.js'
 import { send } from './dispatch.js'
 import { type Ending, Exit, Join, RecordUnavailable, Refused, Replay } from './exit.js'
 import { match } from './match.js'
-import { open } from './open.js'
+import { identify, open, recognize } from './open.js'
+import { record } from './record.js'
 import { reserve } from './reserve.js'
 import type { Constrained, Known, Opened, Parts, Reserved } from './stage.js'
 import { afterWaiting, isPending, pendingAnswer, refusedAnswer } from './wait.js'
@@ -18,14 +17,21 @@ import { afterWaiting, isPending, pendingAnswer, refusedAnswer } from './wait.js
 /**
  * The whole life of a call (DESIGN §3). Each stage takes the previous stage's value; any stage may
  * leave by throwing an Exit; the one catch below turns that into an ending; every ending is concluded.
+ * A mount that has identified the caller already says who it is.
  */
-export async function govern(call: Call, dispatch: Dispatch, parts: Parts): Promise<Answer> {
-  const answered = await judge(await open(call, parts), dispatch, parts)
+export async function govern(
+  call: Call,
+  dispatch: Dispatch,
+  parts: Parts,
+  identified?: Identified,
+): Promise<Answer> {
+  const caller = identified ?? (await identify(call.caller, parts))
+  const answered = await judge(open(call, caller, parts), dispatch, parts)
   if (call.waitSeconds === 0 || !isPending(answered)) return answered
-  return afterWaiting(answered, call, parts, (again) => govern(again, dispatch, parts))
+  return afterWaiting(answered, call, caller, parts, (again) => govern(again, dispatch, parts))
 }
 
-/** From `match` to the answer: also for a frozen call whose caller is no longer there. */
+/** From `recognize` to the answer: also for a frozen call whose caller is no longer there. */
 export async function judge(opened: Opened, dispatch: Dispatch, parts: Parts): Promise<Answer> {
   if (!parts.journal.health().ok || !parts.evidence.health().ok) {
     return unrecorded('record_unavailable', opened.actionId)
@@ -50,7 +56,8 @@ export async function judge(opened: Opened, dispatch: Dispatch, parts: Parts): P
 }
 
 async function pipeline(opened: Opened, dispatch: Dispatch, parts: Parts): Promise<Ending> {
-  const matched = match(opened, parts)
+  const recognized = recognize(opened)
+  const matched = match(recognized, parts)
   const admitted = admit(matched, parts)
   const constrained = constrain(admitted, parts)
   const reserved = await permit(constrained, parts)
@@ -81,21 +88,6 @@ function endingOf(error: unknown, opened: Known, parts: Parts): Ending {
     detail: String(error),
   })
   return { kind: 'refused', known: opened, code: 'gate_failed', reason: {}, tell: {} }
-}
-
-/** No answer without a capsule: if it cannot be written, the answer is that (promise 1). */
-async function record(ending: Ending, parts: Parts): Promise<Answer> {
-  try {
-    return answer(ending, await conclude(ending, parts))
-  } catch (error) {
-    const { actionId } = ending.known
-    parts.report({ level: 'error', event: 'capsule_not_written', actionId, detail: String(error) })
-    const sent = ending.kind === 'dispatched' && TABLE[ending.code].effect !== 'none'
-    return unrecorded(sent ? 'record_lost' : 'record_unavailable', actionId)
-  } finally {
-    // What a dispatch holds, its settlement lets go of.
-    if (ending.kind === 'refused') await parts.state.unclaim(ending.known.actionId)
-  }
 }
 
 async function replay({ known, original, response }: Replay, parts: Parts): Promise<Answer> {

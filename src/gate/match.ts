@@ -1,3 +1,4 @@
+import type { HttpCall } from '../core/call.js'
 import { match as matchRule } from '../core/manifest/match.js'
 import { readArgs } from '../core/manifest/read-args.js'
 import type { NotRead } from '../core/manifest/read-result.js'
@@ -5,7 +6,7 @@ import type { RefusalCode } from '../core/verdict/table.js'
 import { advance } from './advance.js'
 import { Exit } from './exit.js'
 import { digestRequest } from './request-digest.js'
-import { isHttp, type Known, type Matched, type Opened, type Parts } from './stage.js'
+import { isHttp, type Known, type Matched, type Parts, type Recognized } from './stage.js'
 
 const UNMATCHED = {
   unmatched: 'tool_unknown',
@@ -23,15 +24,9 @@ const UNREADABLE = {
 } as const satisfies Record<string, RefusalCode>
 
 /** Which tool is this, and can its arguments be read without doubt? Unmatched and unreadable end here. */
-export function match(opened: Opened, parts: Parts): Matched {
+export function match(opened: Recognized, parts: Parts): Matched {
   const { call, world } = opened
-  if (isHttp(call) && call.body.kind === 'malformed') {
-    const { fault } = call.body
-    throw new Exit(opened, 'request_malformed', { observed: fault }, { fault })
-  }
-  if (isHttp(call) && call.body.kind !== 'read') {
-    throw new Exit(opened, call.body.kind === 'too_large' ? 'body_too_large' : 'body_aborted')
-  }
+  if (isHttp(call) && call.body.kind !== 'read') throw unreadBody(opened, call.body)
   const found = matchRule(world.router, call)
   if (!found.ok) {
     throw new Exit(opened, UNMATCHED[found.code], { observed: found.code }, { fault: found.detail })
@@ -63,5 +58,25 @@ function refuseUnread(known: Known, { query: [name], members: [pointer] }: NotRe
   if (pointer !== undefined) {
     const fault = `the tool does not read ${pointer === '' ? 'the body' : pointer}`
     throw new Exit(known, 'member_not_read', { observed: pointer }, { fault, pointer })
+  }
+}
+
+function unreadBody(
+  opened: Recognized,
+  body: Exclude<HttpCall['body'], { kind: 'read' }>,
+): Exit | TypeError {
+  switch (body.kind) {
+    case 'malformed': {
+      const { fault } = body
+      return new Exit(opened, 'request_malformed', { observed: fault }, { fault })
+    }
+    case 'too_large':
+      return new Exit(opened, 'body_too_large')
+    case 'aborted':
+      return new Exit(opened, 'body_aborted')
+    case 'no_room':
+      return new Exit(opened, 'bodies_exhausted', {}, { retry_after_seconds: 1 })
+    case 'unread':
+      return new TypeError("a known caller's body was left unread")
   }
 }

@@ -1,23 +1,38 @@
-import type { Call } from '../core/call.js'
+import type { Call, Caller } from '../core/call.js'
 import type { Identified } from '../ports.js'
-import type { Opened, Parts } from './stage.js'
+import { Exit } from './exit.js'
+import type { Opened, Parts, Recognized } from './stage.js'
 
 /** An action of its own from the first moment: id, clock, the world it will be judged in, and who claims to call. */
-export async function open(call: Call, parts: Parts): Promise<Opened> {
-  return {
-    call,
-    actionId: parts.ids.actionId(),
-    at: parts.journal.timestamp(),
-    world: parts.world(),
-    identified: await identify(call, parts),
+export const open = (call: Call, identified: Identified, parts: Parts): Opened => ({
+  call,
+  actionId: parts.ids.actionId(),
+  at: parts.journal.timestamp(),
+  world: parts.world(),
+  identified,
+})
+
+/** Who the credentials say is calling. An identity that cannot be looked up is not known. */
+export function identify(caller: Caller, parts: Parts): Identified | Promise<Identified> {
+  try {
+    const found = parts.identity.identify(caller)
+    return found instanceof Promise ? found.catch((error) => failed(error, parts)) : found
+  } catch (error) {
+    return failed(error, parts)
   }
 }
 
-async function identify(call: Call, parts: Parts): Promise<Identified> {
-  try {
-    return await parts.identity.identify(call.caller)
-  } catch (error) {
-    parts.report({ level: 'error', event: 'identity_failed', detail: String(error) })
-    return { kind: 'unknown', why: 'identity_failed' }
-  }
+function failed(error: unknown, parts: Parts): Identified {
+  parts.report({ level: 'error', event: 'identity_failed', detail: String(error) })
+  return { kind: 'unknown', why: 'identity_failed' }
 }
+
+/** Strangers leave before anything of their call is looked at: the answer tells them nothing about it. */
+export function recognize(opened: Opened): Recognized {
+  if (isRecognized(opened)) return opened
+  const { identified } = opened
+  const detail = identified.kind === 'unknown' ? identified.why : ''
+  throw new Exit(opened, 'unauthenticated', { detail })
+}
+
+const isRecognized = (opened: Opened): opened is Recognized => opened.identified.kind === 'known'

@@ -10,15 +10,21 @@ import type { Constrained, Known, Parts } from './stage.js'
 
 /**
  * The same key and the same request, already completed: the recorded response again, an event and no
- * capsule (DESIGN §3). Any other holder of the key is refused at `reserve`, where the claim is atomic.
+ * capsule (DESIGN §3), if policy lets it. Any other holder of the key is refused at `reserve`, where
+ * the claim is atomic.
  */
-export async function replayOf(known: Constrained, keyHash: string, parts: Parts): Promise<void> {
+export async function replayOf(
+  known: Constrained,
+  keyHash: string,
+  parts: Parts,
+): Promise<Replay | null> {
   const held = await parts.state.keyState(known.world.operator, known.agent.agent, keyHash)
-  if (held === null || held.state !== 'completed') return
+  if (held === null || held.state !== 'completed') return null
   if (!isSameRequest(held, known, parts)) {
     throw new Exit(withoutPending(known), 'idempotency_mismatch')
   }
-  const response = await storedResponse(held.actionId, parts)
+  const found = await parts.evidence.byAction(held.actionId)
+  const response = found.state === 'present' ? storedResponse(found.value) : null
   if (response === null) {
     throw new Exit(
       withoutPending(known),
@@ -27,7 +33,7 @@ export async function replayOf(known: Constrained, keyHash: string, parts: Parts
       { held_by: held.actionId },
     )
   }
-  throw new Replay(known, { actionId: held.actionId, capsuleId: held.capsuleId }, response)
+  return new Replay(known, { actionId: held.actionId, capsuleId: held.capsuleId }, response)
 }
 
 /** A key claimed before an upgrade holds the older digest of its request. */
@@ -37,14 +43,10 @@ export const isSameRequest = (
   parts: Parts,
 ): boolean => requestDigest === known.requestDigest || requestDigest === legacyDigest(known, parts)
 
-export async function storedResponse(
-  actionId: string,
-  parts: Pick<Parts, 'evidence'>,
-): Promise<HeldResponse | null> {
-  const found = await parts.evidence.byAction(actionId)
-  if (found.state !== 'present') return null
-  const head = found.value.find((part) => part.kind === 'response' && part.name === 'head')
-  const body = found.value.find((part) => part.kind === 'response' && part.name === 'body')
+/** The response among an action's evidence, where it was kept. */
+export function storedResponse(evidence: readonly EvidencePart[]): HeldResponse | null {
+  const head = evidence.find((part) => part.kind === 'response' && part.name === 'head')
+  const body = evidence.find((part) => part.kind === 'response' && part.name === 'body')
   if (head?.bytes === undefined || body?.bytes === undefined) return null
   const parsed = parse(head.bytes)
   if (!parsed.ok) return null

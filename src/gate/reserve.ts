@@ -16,7 +16,8 @@ export async function reserve(approved: Approved, parts: Parts): Promise<Reserve
   if (outcome.kind === 'item' && approved.grant !== approved.decisionId) {
     return reserve(unbound, parts)
   }
-  if (outcome.kind === 'budget') {
+  // With a grant nobody is asked again: then a window that still refuses is one that does not ask.
+  if (outcome.kind === 'budget' && approved.grant === null) {
     const full = outcome.readings.filter((reading) => refuses(reading, approved))
     if (full.every(({ constraint }) => asksAt(constraint, approved))) {
       const asking = full.map(({ constraint }) => constraint)
@@ -89,6 +90,8 @@ function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
           )
         : new Exit(known, 'idempotency_mismatch')
     }
+    case 'keys_exhausted':
+      return new Exit(withoutPending(approved), 'keys_exhausted')
     case 'grant':
     case 'item': {
       const why = conflict.kind === 'item' ? 'in_use' : conflict.why

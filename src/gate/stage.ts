@@ -90,10 +90,13 @@ export type Opened = {
   /** The capsule's own timestamp and the clock of every time-dependent constraint. */
   readonly at: string
   readonly world: World
-  /** Who the credentials say is calling; `admit` decides, but the record names them from the start. */
+  /** Who the credentials say is calling; the record names them from the start. */
   readonly identified: Identified
 }
-export type Matched = Opened & {
+export type Recognized = Opened & {
+  readonly identified: Extract<Identified, { kind: 'known' }>
+}
+export type Matched = Recognized & {
   readonly rule: ToolRule
   readonly manifest: Manifest
   readonly manifestDigest: string

@@ -1,10 +1,10 @@
 import type { Call } from '../core/call.js'
 import { problem } from '../core/verdict/problem.js'
 import { type Code, TABLE, type TransitionCode } from '../core/verdict/table.js'
-import type { Approval, JournalLine } from '../ports.js'
+import type { Approval, Identified, JournalLine } from '../ports.js'
 import type { Answer } from './answer.js'
 import { pendingTell } from './approve-open.js'
-import { storedResponse } from './replay.js'
+import { collect } from './collect.js'
 import type { Parts } from './stage.js'
 
 type Named = Extract<Answer, { kind: 'refused' }>
@@ -23,6 +23,7 @@ const MOST_SECONDS = 20
 export async function afterWaiting(
   pending: Named,
   call: Call,
+  caller: Identified,
   parts: Parts,
   govern: (call: Call) => Promise<Answer>,
 ): Promise<Answer> {
@@ -38,7 +39,7 @@ export async function afterWaiting(
         ? govern(retry)
         : pendingAnswer(approval)
     case 'closed':
-      return (await closedAnswer(approval, parts)) ?? govern(retry)
+      return (await closedAnswer(approval, call, caller, parts)) ?? govern(retry)
   }
 }
 
@@ -91,16 +92,20 @@ export function refusedAnswer({ approvalId, state }: Approval): Named {
 }
 
 /** How the item ended, where that is an answer to this caller; null where the caller has to ask anew. */
-export async function closedAnswer(approval: Approval, parts: Parts): Promise<Answer | null> {
+async function closedAnswer(
+  approval: Approval,
+  call: Call,
+  caller: Identified,
+  parts: Parts,
+): Promise<Answer | null> {
   const { state } = approval
   if (state.kind !== 'closed') return null
   const { actionId, capsuleId } = state
   const code = closureCode(approval)
   const tell = { approval_id: approval.approvalId }
   if (code !== null) return named(code, actionId, capsuleId, tell)
-  if (approval.hitl.on_approval !== 'dispatch') return null
-  const response = await storedResponse(actionId, parts)
-  return response === null ? null : { kind: 'replayed', actionId, capsuleId, response }
+  if (approval.hitl.on_approval !== 'dispatch' || caller.kind === 'unknown') return null
+  return collect(call, caller, { actionId, capsuleId }, parts)
 }
 
 /** Null when a call ended it: its own record says how. */

@@ -31,6 +31,7 @@ verdictTable({
     target_malformed: 'a URL object has no such target',
     request_malformed: 'there is no second reader',
     body_too_large: 'the body is the program’s own',
+    bodies_exhausted: 'the body is the program’s own',
     body_aborted: 'the body is the program’s own',
     unauthenticated: 'the program vouches for the agent',
   },

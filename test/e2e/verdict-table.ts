@@ -5,9 +5,11 @@ import type { HttpCall } from '../../src/core/call.js'
 import { type Code, type Mount, TABLE } from '../../src/core/verdict/table.js'
 import { verifyStatement } from '../../src/core/verify/statement.js'
 import { govern } from '../../src/gate/govern.js'
+import { createMemory } from '../../src/gate/memory.js'
 import { statementOf } from '../../src/gate/prove.js'
 import { type CapsuleLine, type Rig, rig, TOKEN } from '../support/rig.js'
 import {
+  held,
   MANIFEST,
   POLICIES,
   SCENARIOS,
@@ -67,6 +69,7 @@ const ROWS: Partial<Record<Code, Row>> = {
     namesApproval: true,
   },
   claimed: executed,
+  held_memory_exhausted: { call: held, doing: 'no_memory' },
   runtime_failed: { call: executed.call, ...(tool_failed.tool && { tool: tool_failed.tool }) },
   recovered: { ...deadline_after_dispatch, crash: true },
 }
@@ -85,6 +88,7 @@ export function verdictTable(under: MountUnderTest): void {
       rig({
         manifest: under.manifest ?? MANIFEST,
         policies: POLICIES,
+        agentKeys: 1,
         seam: async (name) => {
           if (name === 'before_first_byte' && turn !== null) await turn()
         },
@@ -157,7 +161,12 @@ function faulty(gate: RunningGate, { doing }: Row): RunningGate {
     approvals: doing !== 'nobody_to_ask',
     ...(doing === 'one_may_wait' ? { openPerAgent: 1 } : {}),
   }
-  return { ...gate, govern: (call, dispatch) => govern(call, dispatch, seen) }
+  const memory = doing === 'no_memory' ? createMemory({ agentBodyBytes: 99, heldBytes: 99 }) : null
+  return {
+    ...gate,
+    ...(memory === null ? {} : { memory }),
+    govern: (call, dispatch) => govern(call, dispatch, seen),
+  }
 }
 
 async function recorded(

@@ -159,6 +159,7 @@ const TOOLS: Readonly<Record<string, string>> = {
   '/v1/notes': 'annotate',
   '/v1/counts': 'count_up',
   '/v1/limited': 'limited',
+  '/v1/held': 'held',
   '/v1/once': 'once',
 }
 const agentOf = ({ caller }: HttpCall): string =>
@@ -244,7 +245,7 @@ async function askHttp(port: number, call: HttpCall): Promise<Told | null> {
     ...(call.approvalId === null ? [] : [`gate-approval: ${call.approvalId}`]),
     ...(body.kind === 'malformed' ? ['content-type: text/plain', 'content-length: 0'] : []),
     ...(body.kind === 'too_large' ? ['content-length: 99999999'] : []),
-    ...(body.kind === 'aborted' ? ['content-length: 100'] : []),
+    ...(body.kind === 'aborted' || body.kind === 'no_room' ? ['content-length: 100'] : []),
     ...(body.kind === 'read' ? [`content-length: ${body.bytes.length}`] : []),
   ]
   const client = await rawClient(port)

@@ -31,6 +31,7 @@ async function happen(scenario: Scenario): Promise<Ended> {
   const gate = await rig({
     manifest: MANIFEST,
     policies: POLICIES,
+    agentKeys: 1,
     seam: async (name) => {
       if (name === 'before_first_byte' && turn !== null) await turn()
     },

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import type { HttpCall } from '../../src/core/call.js'
 import { boundHeaders } from '../../src/core/manifest/headers.js'
 import { match } from '../../src/gate/match.js'
-import { open } from '../../src/gate/open.js'
+import { identify, open, recognize } from '../../src/gate/open.js'
 import { legacyDigest } from '../../src/gate/request-digest.js'
 import { answered, decide, person, tool } from '../support/approvals.js'
 import { askedBefore, sentBefore } from '../support/before-upgrade.js'
@@ -128,7 +128,10 @@ describe('keys and items from before the upgrade', () => {
   const approve = (id: string) => decide(at.gate, id, person('alice'), { kind: 'approve' })
   const legacyOf = async (call: HttpCall): Promise<string> => {
     const { parts } = at.gate
-    return legacyDigest(match(await open(call, parts), parts), parts)
+    return legacyDigest(
+      match(recognize(open(call, await identify(call.caller, parts), parts)), parts),
+      parts,
+    )
   }
 
   it('a completed key is replayed, and nothing is sent again', async () => {

@@ -8,7 +8,7 @@ import { constrain } from '../../src/gate/constrain.js'
 import { send } from '../../src/gate/dispatch.js'
 import { Exit } from '../../src/gate/exit.js'
 import { match } from '../../src/gate/match.js'
-import { open } from '../../src/gate/open.js'
+import { identify, open, recognize } from '../../src/gate/open.js'
 import { legacyDigest } from '../../src/gate/request-digest.js'
 import { reserve } from '../../src/gate/reserve.js'
 import type { Approved, Parts } from '../../src/gate/stage.js'
@@ -16,7 +16,7 @@ import type { Dispatch } from '../../src/ports.js'
 
 /** Lines and evidence as a gate left them that bound no header but those of `bind_headers`. */
 async function judgedBefore(call: HttpCall, parts: Parts): Promise<Approved> {
-  const matched = match(await open(call, parts), parts)
+  const matched = match(recognize(open(call, await identify(call.caller, parts), parts)), parts)
   const older = advance(matched, { requestDigest: legacyDigest(matched, parts) })
   return approve(await authorize(constrain(admit(older, parts), parts), parts), parts)
 }

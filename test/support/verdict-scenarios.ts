@@ -35,6 +35,10 @@ tools:
       per_hour: {count: {max: 1, window: 1h}}
   close:
     match: POST /v1/close
+  held:
+    match: POST /v1/held
+    args: {order: string}
+    hold_response: true
   once:
     match: POST /v1/once
     args: {order: string}
@@ -61,6 +65,7 @@ const post = (target: string, body: unknown, more: Partial<HttpCall> = {}): Http
     caller: { bearer: TOKEN, certificate: null, asserted: null, source: '127.0.0.1' },
     ...more,
   })
+export const held: HttpCall = post('/v1/held', { order: `o-${SECRET}` })
 const refund = (amount: string, more: Partial<HttpCall> = {}): HttpCall =>
   post('/v1/refunds', { order: `o-${SECRET}`, currency: 'EUR', amount }, more)
 const caller = (bearer: string | null): Partial<HttpCall> => ({
@@ -85,6 +90,7 @@ export type Scenario = {
     | 'state_store_dead'
     | 'nobody_to_ask'
     | 'one_may_wait'
+    | 'no_memory'
 }
 
 /** Rows that one HTTP call brings about; those of deciders and deadlines are in approvals.test.ts. */
@@ -93,6 +99,7 @@ type HttpRow = Exclude<
   | TransitionCode
   | 'approval_mismatch'
   | 'claimed'
+  | 'held_memory_exhausted'
   | 'runtime_failed'
   | 'recovered'
   | 'passed_through'
@@ -109,6 +116,7 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   body_not_read: { call: post('/v1/close', { order: `o-${SECRET}` }) },
   request_malformed: { call: refund('5', { body: { kind: 'malformed', fault: 'length_twice' } }) },
   body_too_large: { call: refund('5', { body: { kind: 'too_large' } }) },
+  bodies_exhausted: { call: refund('5', { body: { kind: 'no_room' } }), doing: 'no_memory' },
   body_aborted: { call: refund('5', { body: { kind: 'aborted' } }) },
   body_unreadable: {
     call: post('/v1/refunds', '{"order":"a","order":"b","currency":"EUR","amount":"1"}'),
@@ -143,6 +151,10 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   idempotency_in_flight: {
     call: refund('5', { idempotencyKey: `key-${SECRET}` }),
     first: [{ call: refund('5', { idempotencyKey: `key-${SECRET}` }), tool: cutAfterRequest }],
+  },
+  keys_exhausted: {
+    call: refund('6', { idempotencyKey: `key-${SECRET}-2` }),
+    first: [{ call: refund('5', { idempotencyKey: `key-${SECRET}` }) }],
   },
   judgement_stale: { call: refund('5'), doing: 'turn_before_first_byte' },
   upstream_unreachable: { call: refund('5'), tool: 'refused' },

@@ -1,5 +1,5 @@
 import type { Caller } from '../../core/call.js'
-import type { Identified, Identity } from '../../ports.js'
+import type { Credential, Identified, Identity } from '../../ports.js'
 import { createJwtVerifier, type JwtIssuer } from './jwt.js'
 import { hashToken } from './tokens.js'
 
@@ -28,37 +28,85 @@ const THREE_PARTS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
  */
 export function createIdentity(options: IdentityOptions): Identity {
   const verifyJwt = createJwtVerifier(options.issuers)
+  const certified = (subject: string): Identified => {
+    const record = options.certificates.get(subject)
+    return record === undefined
+      ? { kind: 'unknown', why: 'certificate_unknown' }
+      : known(record, [{ kind: 'certificate', subject }])
+  }
+  const holding = (sha256: string): Identified => {
+    const record = options.tokens().get(sha256)
+    return record === undefined
+      ? { kind: 'unknown', why: 'token_unknown' }
+      : known(record, [{ kind: 'token', sha256 }])
+  }
+  const stillNames = (agent: AgentRecord, credential: Credential): boolean => {
+    switch (credential.kind) {
+      case 'token':
+        return covers(options.tokens().get(credential.sha256), agent)
+      case 'certificate':
+        return covers(options.certificates.get(credential.subject), agent)
+      case 'jwt':
+        return options.issuers.some(({ issuer }) => issuer === credential.issuer)
+      case 'asserted':
+        return true
+      case 'anonymous':
+        return options.anonymous
+    }
+  }
   return {
     identify(caller: Caller): Identified | Promise<Identified> {
       if (caller.asserted !== null) {
-        return { kind: 'known', agent: caller.asserted, roles: [], developer: caller.asserted }
+        return known({ agent: caller.asserted, roles: [], developer: caller.asserted }, ASSERTED)
       }
       const { bearer, certificate } = caller
-      const byCertificate =
-        certificate === null
-          ? null
-          : known(options.certificates.get(certificate), 'certificate_unknown')
+      const byCertificate = certificate === null ? null : certified(certificate)
       if (bearer !== null) {
         const second = options.certificates.size === 0 ? null : byCertificate
         if (options.issuers.length > 0 && THREE_PARTS.test(bearer)) {
           return verifyJwt(bearer).then((first) => agreed(first, second))
         }
-        return agreed(known(options.tokens().get(hashToken(bearer)), 'token_unknown'), second)
+        return agreed(holding(hashToken(bearer)), second)
       }
       if (byCertificate !== null) return byCertificate
       if (options.anonymous) {
-        return { kind: 'known', agent: 'anonymous', roles: [], developer: 'anonymous' }
+        return known({ agent: 'anonymous', roles: [], developer: 'anonymous' }, ANONYMOUS)
       }
       return { kind: 'unknown', why: 'no_credential' }
+    },
+    isStillKnown(agent) {
+      if (agent.by === undefined) return names(agent, options.tokens(), options.certificates)
+      for (const credential of agent.by) if (!stillNames(agent, credential)) return false
+      return true
     },
   }
 }
 
+/** Whether any token or certificate gives this agent all its roles. */
+function names(agent: AgentRecord, ...of: readonly ReadonlyMap<string, AgentRecord>[]): boolean {
+  for (const records of of) {
+    for (const record of records.values()) if (covers(record, agent)) return true
+  }
+  return false
+}
+
+const covers = (record: AgentRecord | undefined, { agent, roles }: AgentRecord): boolean =>
+  record !== undefined &&
+  record.agent === agent &&
+  roles.every((role) => record.roles.includes(role))
+
 function agreed(first: Identified, second: Identified | null): Identified {
   if (first.kind === 'unknown' || second === null) return first
   if (second.kind === 'unknown') return second
-  return first.agent === second.agent ? first : { kind: 'unknown', why: 'credentials_disagree' }
+  return first.agent === second.agent
+    ? { ...first, by: [...(first.by ?? []), ...(second.by ?? [])] }
+    : { kind: 'unknown', why: 'credentials_disagree' }
 }
 
-const known = (agent: AgentRecord | undefined, why: string): Identified =>
-  agent === undefined ? { kind: 'unknown', why } : { kind: 'known', ...agent }
+const ASSERTED: readonly Credential[] = [{ kind: 'asserted' }]
+const ANONYMOUS: readonly Credential[] = [{ kind: 'anonymous' }]
+
+const known = (
+  { agent, roles, developer }: AgentRecord,
+  by: readonly Credential[],
+): Extract<Identified, { kind: 'known' }> => ({ kind: 'known', agent, roles, developer, by })

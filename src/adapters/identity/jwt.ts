@@ -74,6 +74,7 @@ function agentOf(payload: JWTPayload, issuer: JwtIssuer): Identified {
       ? roles.filter((role): role is string => typeof role === 'string')
       : [],
     developer: typeof developer === 'string' && developer !== '' ? developer : agent,
+    by: [{ kind: 'jwt', issuer: issuer.issuer }],
   }
 }
 

@@ -68,6 +68,10 @@ export const TABLE = {
     FIX_AND_RESEND,
   ]),
   body_too_large: denied(413, HTTP, ['The request body is over the size limit.', FIX_AND_RESEND]),
+  bodies_exhausted: denied(429, HTTP, [
+    'The request bodies you have in flight take all the memory one agent may use.',
+    'Wait for the answers to your earlier calls, then send it again; nothing was dispatched.',
+  ]),
   body_aborted: denied(400, HTTP, ['The request body ended early.', FIX_AND_RESEND]),
   body_unreadable: denied(400, EVERYWHERE, [
     'The request body is not strict UTF-8 JSON of the expected type.',
@@ -173,9 +177,17 @@ export const TABLE = {
     'A call with this Idempotency-Key is in flight or its outcome is unknown.',
     'Ask for the status of the named action instead of sending it again.',
   ]),
+  keys_exhausted: denied(429, EVERYWHERE, [
+    'You have used as many Idempotency-Keys as one agent may have remembered at once.',
+    'Use a key only where a call must not run twice; old keys are forgotten with time.',
+  ]),
   // dispatch
+  held_memory_exhausted: broken(503, HTTP, [
+    'The answer would have to be held and there is no memory left to hold it.',
+    SAFE_TO_RETRY,
+  ]),
   judgement_stale: broken(503, EVERYWHERE, [
-    'Policy, manifest, mode or halts changed while the call was judged.',
+    'Policy, manifest, mode, halts or your credentials changed while the call was judged.',
     SAFE_TO_RETRY,
   ]),
   upstream_unreachable: broken(503, NETWORK, ['The tool could not be reached.', SAFE_TO_RETRY]),

@@ -7,9 +7,11 @@ import { utf8 } from '../../core/text.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer.js'
 import type { Gate } from '../../gate/gate.js'
+import type { BodyRoom } from '../../gate/memory.js'
 import type { Dispatch, Dispatched } from '../../ports.js'
+import { withRoom } from '../proxy/hold.js'
 import { DEFAULT_LIMITS } from '../proxy/options.js'
-import { respond, sendProblem } from '../proxy/respond.js'
+import { type RestOfBody, respond, sendProblem } from '../proxy/respond.js'
 import { type Intercepted, intercept } from './intercept.js'
 import { observed } from './observed.js'
 import { readCall } from './read-call.js'
@@ -75,31 +77,41 @@ async function serve(
 ): Promise<void> {
   const { req, res } = exchange
   let answer: Intercepted | null = null
+  let body: BodyRoom | null = null
   try {
-    const call = await readCall(
+    const { call, identified, rest, room } = await readCall(
       req,
+      opened,
       ({ method, target }) => ({
         upstream: upstreamOf(opened.world().router, method, target) ?? 'default',
         tool,
       }),
       { ...DEFAULT_LIMITS.body, maxBytes: options.bodyBytes ?? DEFAULT_LIMITS.body.maxBytes },
     )
+    body = room
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
     const dispatch = toHandler(call, opened, options, exchange, (intercepted) => {
       answer = intercepted
     })
-    finish(await opened.govern(call, dispatch), res, answer)
+    const told = await opened.govern(call, dispatch, identified)
+    finish(told, res, answer, rest)
   } catch (error) {
     opened.parts.report({ level: 'error', event: 'exchange_failed', detail: String(error) })
     res.destroy()
+  } finally {
+    body?.giveBack()
+    over(answer)
   }
 }
+
+/** Assigned in a callback: the compiler still believes that it is null. */
+const over = (answer: Intercepted | null): void => answer?.exchanged()
 
 /** The middleware's way to send a call: to the handlers behind it, with their response intercepted. */
 function toHandler(
   call: HttpCall,
-  { parts }: Gate,
+  { parts, memory }: Gate,
   options: GuardOptions,
   { req, res, next }: Exchange,
   opening: (intercepted: Intercepted) => void,
@@ -108,8 +120,10 @@ function toHandler(
     if (call.body.kind !== 'read') return notSent('body_not_read')
     if (!stillAllowed()) return notSent('withdrawn')
     const salt = rule.digest_salt === 'tenant' ? utf8(parts.tenantSalt) : null
+    const terms = withRoom(releaseTerms(req, rule, options.holdBytes), memory)
+    if (terms === null) return notSent('no_room_to_hold')
     const answer = intercept(req, res, {
-      ...releaseTerms(req, rule, options.holdBytes),
+      ...terms,
       salt,
       answeredTwice: () => parts.report({ level: 'warn', event: 'answered_twice', actionId }),
     })
@@ -139,12 +153,17 @@ const notSent = (cause: string): Dispatched => ({
   held: null,
 })
 
-function finish(answer: Answer, res: ServerResponse, handler: Intercepted | null): void {
+function finish(
+  answer: Answer,
+  res: ServerResponse,
+  handler: Intercepted | null,
+  rest: RestOfBody,
+): void {
   if (answer.kind === 'answered' && handler !== null) handler.release(answer)
   // A head that has gone out cannot be taken back.
   else if (handler?.started() === true) handler.cut()
   else {
     handler?.discard()
-    respond(answer, res, null)
+    respond(answer, res, null, rest)
   }
 }

@@ -4,6 +4,7 @@ import type { Header } from '../../core/call.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import { utf8 } from '../../core/text.js'
 import type { Gate } from '../../gate/gate.js'
+import { withRoom } from '../proxy/hold.js'
 import { DEFAULT_LIMITS } from '../proxy/options.js'
 import { relay } from '../proxy/relay.js'
 import { createRelease } from '../proxy/release.js'
@@ -53,21 +54,30 @@ export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
   const never = new AbortController().signal
 
   async function serve(req: AppRequest, res: ServerResponse): Promise<void> {
-    const call = await readCall(req, () => ({ upstream: name, tool: null }), limits)
+    const here = () => ({ upstream: name, tool: null })
+    const { call, identified, rest, room } = await readCall(req, gate, here, limits)
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
-    const openRelease = (rule: ToolRule) =>
-      createRelease(res, {
-        ...releaseTerms(req, rule, holdBytes),
+    const openRelease = (rule: ToolRule) => {
+      const terms = withRoom(releaseTerms(req, rule, holdBytes), gate.memory)
+      if (terms === null) return null
+      return createRelease(res, {
+        ...terms,
         clientHeaders: (headers) =>
           belowMount(
             clientHeaders(headers, call.target, origin, rule.response_location),
             rule.response_location === 'rewrite' ? (req.baseUrl ?? '') : '',
           ),
       })
+    }
     const tenantSalt = utf8(gate.parts.tenantSalt)
     const { dispatch, release } = relay(call, openRelease, { to, tenantSalt, signal: never })
-    respond(await gate.govern(call, dispatch), res, release())
+    try {
+      respond(await gate.govern(call, dispatch, identified), res, release(), rest)
+    } finally {
+      room?.giveBack()
+      release()?.over()
+    }
   }
 
   const handler: AppHandler = (req, res) => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ResponseBody } from '../../adapters/upstream/response-body.js'
 import { mayBeJson } from '../../adapters/upstream/witness.js'
 import type { HeldResponse } from '../../ports.js'
+import { letGoWhenOut } from '../proxy/hold.js'
 import type { Recorded } from '../proxy/response-headers.js'
 import { applyWriteHead, type HandlerHead, readHandlerHead } from './head.js'
 import { createOutlet, type Held, type OutletOptions } from './outlet.js'
@@ -22,6 +23,8 @@ export type Intercepted = {
   discard(): void
   /** There is no record, or no end: the client must see that something is missing. */
   cut(): void
+  /** Nothing more is said: memory is given back when what was said is out. */
+  exchanged(): void
 }
 export type HandlerEnd =
   | {
@@ -233,6 +236,7 @@ export function intercept(
       restore()
       res.destroy()
     },
+    exchanged: () => letGoWhenOut(res, options.room, length),
   }
 }
 

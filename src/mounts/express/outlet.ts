@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import type { Held as Room } from '../../gate/memory.js'
+import { type HoldTerms, MAX_HELD } from '../proxy/hold.js'
 import { gateHeaders, type Recorded } from '../proxy/response-headers.js'
 import type { HandlerHead } from './head.js'
 
@@ -17,10 +19,9 @@ export type Outlet = {
   left(): void
   finish(recorded: Recorded): void
 }
-export type OutletOptions = {
-  readonly holdLimit: number
-  /** HTTP/1.0 cannot show a truncation, and a manifest may want it. */
-  readonly holdAll: boolean
+export type OutletOptions = HoldTerms & {
+  /** Memory set aside for what is held. */
+  readonly room: Room | null
   readonly wantsTrailers: boolean
   /** A client that takes nothing for this long is gone; the observing goes on without it. */
   readonly stallMs: number
@@ -32,9 +33,6 @@ export type Held = ServerResponse & {
   _trailer: string
   finished: boolean
 }
-
-/** `holdAll` is bounded too: above this the answer is observed to its end but not delivered. */
-const MAX_HELD = 64 * 1024 * 1024
 
 export function createOutlet(
   res: Held,
@@ -108,6 +106,7 @@ export function createOutlet(
     const kept = pieces
     pieces = []
     size = 0
+    options.room?.letGo()
     return kept.map(forward).every((ok) => ok)
   }
 
@@ -118,6 +117,8 @@ export function createOutlet(
       declared = head.declared
       bodyless = head.bodyless
       events = head.events
+      if (bodyless) options.room?.letGo()
+      else if (declared !== null) options.room?.shrinkTo(declared)
       const large = (declared ?? 0) > options.holdLimit
       if (!bodyless && !options.holdAll && (events || large)) stream()
     },
@@ -131,6 +132,7 @@ export function createOutlet(
       if (size > MAX_HELD) {
         state = 'dropped'
         pieces = []
+        options.room?.letGo()
       }
       return true
     },

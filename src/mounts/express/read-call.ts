@@ -1,11 +1,30 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpCall } from '../../core/call.js'
+import type { Gate } from '../../gate/gate.js'
+import type { BodyRoom } from '../../gate/memory.js'
+import type { Identified } from '../../ports.js'
 import { headFault } from '../proxy/head-fault.js'
-import { type Body, type BodyLimits, bodyFromHead, readBody } from '../proxy/read-body.js'
+import {
+  type Body,
+  type BodyLimits,
+  bodyFromHead,
+  leftUnread,
+  readBody,
+  restOf,
+} from '../proxy/read-body.js'
 import { type RequestHead, readHead } from '../proxy/read-request.js'
+import type { RestOfBody } from '../proxy/respond.js'
 
 const CONSUMED =
   'the request body was read before the gate saw it: mount the gate before express.json() and every other body parser'
+
+export type ReadCall = {
+  readonly call: HttpCall
+  readonly identified: Identified
+  readonly rest: RestOfBody
+  /** To be given back when the exchange is over. */
+  readonly room: BodyRoom | null
+}
 
 /**
  * One request inside an application, read as the proxy reads it. The target is `req.url`: below the
@@ -13,28 +32,38 @@ const CONSUMED =
  */
 export async function readCall(
   req: IncomingMessage,
+  gate: Gate,
   to: (head: RequestHead) => Pick<HttpCall, 'upstream' | 'tool'>,
   limits: BodyLimits,
-): Promise<HttpCall> {
+): Promise<ReadCall> {
   const head = readHead(req)
+  const identified = await gate.identify(head.caller)
+  if (identified.kind === 'unknown') {
+    const call = { ...head, upstream: '', body: leftUnread(req) }
+    return { call, identified, rest: 'left', room: null }
+  }
   const call = { ...head, ...to(head) }
-  const body = await readWhole(req, head, limits)
-  return body === 'consumed' ? withoutBody(call) : { ...call, body }
+  const room = gate.memory.bodyOf(identified.agent)
+  const body = await readWhole(req, head, limits, room)
+  return body === 'consumed'
+    ? { call: withoutBody(call), identified, rest: 'drained', room }
+    : { call: { ...call, body }, identified, rest: restOf(body), room }
 }
 
 async function readWhole(
   req: IncomingMessage,
   head: RequestHead,
   limits: BodyLimits,
+  room: BodyRoom,
 ): Promise<Body | 'consumed'> {
   const fault = headFault({ ...head, httpVersion: req.httpVersion })
   if (fault !== null) return { kind: 'malformed', fault }
-  const known = bodyFromHead(req, limits)
+  const known = bodyFromHead(req, limits, room)
   if (known !== null) return known
   // Text instead of octets is no body either: what was sent cannot be told from it.
   if (req.readableDidRead || req.readableEncoding !== null) return 'consumed'
   if (req.destroyed) return { kind: 'aborted' }
-  return readBody(req, limits).body
+  return readBody(req, limits, room).body
 }
 
 /**

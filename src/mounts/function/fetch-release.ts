@@ -1,4 +1,6 @@
 import type { Header } from '../../core/call.js'
+import type { Held } from '../../gate/memory.js'
+import type { HoldTerms } from '../proxy/hold.js'
 import type { Release } from '../proxy/release.js'
 import { gateHeaders } from '../proxy/response-headers.js'
 
@@ -10,8 +12,7 @@ const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304])
  * whose end waits for the capsule and which errors when there is none.
  */
 export function fetchRelease(
-  holdLimit: number,
-  holdAll: boolean,
+  { holdLimit, holdAll, room }: HoldTerms & { readonly room: Held | null },
   clientHeaders: (headers: readonly Header[]) => readonly Header[],
 ): Release & { readonly response: Promise<Response> } {
   let give: (response: Response) => void = () => undefined
@@ -53,6 +54,7 @@ export function fetchRelease(
       },
     })
     give(new Response(body, { status, headers: fields(headers) }))
+    room?.letGo()
     let busy: undefined | Promise<void>
     for (const piece of pieces.splice(0)) busy = push(piece)
     return busy
@@ -87,6 +89,7 @@ export function fetchRelease(
       pieces = []
       give(new Response(body, { status, headers: fields([...headers, ...gateHeaders(recorded)]) }))
     },
+    over: () => room?.letGo(),
     cut() {
       if (stream !== null && !left) stream.error(new TypeError('the answer was cut short'))
     },

@@ -5,6 +5,7 @@ import { utf8 } from '../../core/text.js'
 import type { Problem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer.js'
 import type { Gate } from '../../gate/gate.js'
+import { withRoom } from '../proxy/hold.js'
 import { relay } from '../proxy/relay.js'
 import { clientHeaders, gateHeaders } from '../proxy/response-headers.js'
 import { type CallAs, inProcess } from './call-as.js'
@@ -61,7 +62,10 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
     const { dispatch } = relay(
       call,
       (rule) => {
-        opened = fetchRelease(holdBytes, rule.hold_response, (seen) =>
+        const terms = { holdLimit: holdBytes, holdAll: rule.hold_response }
+        const roomy = withRoom(terms, gate.memory)
+        if (roomy === null) return null
+        opened = fetchRelease(roomy, (seen) =>
           clientHeaders(seen, call.target, url.origin, rule.response_location),
         )
         opened.response.then(settle, () => undefined)
@@ -71,6 +75,7 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
     )
     const governed = gate.govern(call, dispatch).then((answer) => {
       const early = finish(answer, opened)
+      opened?.over()
       return early ?? promise
     })
     return Promise.race([governed, promise, aborted(request.signal)])

@@ -1,6 +1,7 @@
 import type { Header } from '../../core/call.js'
 import { utf8 } from '../../core/text.js'
 import type { BackgroundDispatch } from '../../gate/approve-dispatch.js'
+import type { Held } from '../../gate/memory.js'
 import type { ProxyOptions } from './options.js'
 import { relay } from './relay.js'
 import type { Release } from './release.js'
@@ -12,19 +13,29 @@ export const backgroundDispatch =
   (call) => {
     const to = call.kind === 'http' ? upstreams.get(call.upstream) : undefined
     if (call.kind !== 'http' || to === undefined) return null
+    let opened: Release | null = null
     const { dispatch } = relay(
       call,
-      (rule) =>
-        keep(limits.holdLimit, (headers) =>
+      (rule) => {
+        const room = gate.memory.hold(limits.holdLimit)
+        // Sent all the same, its result would be lost: there is nobody to stream it to.
+        if (room === null) return null
+        opened = keep(limits.holdLimit, room, (headers) =>
           clientHeaders(headers, call.target, to.origin, rule.response_location),
-        ),
+        )
+        return opened
+      },
       { to, tenantSalt: utf8(gate.parts.tenantSalt), signal },
     )
-    return dispatch
+    return (order) => dispatch(order).finally(() => opened?.over())
   }
 
 /** Holds the answer for collection, up to the hold limit; what is longer is observed and let go. */
-function keep(limit: number, shown: (headers: readonly Header[]) => readonly Header[]): Release {
+function keep(
+  limit: number,
+  room: Held,
+  shown: (headers: readonly Header[]) => readonly Header[],
+): Release {
   let head: { readonly status: number; readonly headers: readonly Header[] } | null = null
   let pieces: Uint8Array[] | null = []
   let size = 0
@@ -34,6 +45,7 @@ function keep(limit: number, shown: (headers: readonly Header[]) => readonly Hea
       head === null || pieces === null ? null : { ...head, body: Buffer.concat(pieces) },
     complete: () => undefined,
     cut: () => undefined,
+    over: () => room.letGo(),
     sink: {
       head(status, headers) {
         head = { status, headers: shown(headers) }

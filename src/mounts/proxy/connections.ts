@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { hangUp } from './client-error.js'
 import type { BodyReading } from './read-body.js'
@@ -7,7 +8,8 @@ import type { BodyReading } from './read-body.js'
  * order is the caller's (RFC 9112 §9.3.2). What a parser says about later bytes waits for its turn.
  */
 export type Connections = {
-  take(socket: Duplex, exchange: (lane: Lane) => Promise<void>): void
+  /** `res` says whether the connection goes on behind this exchange; without one it does not matter. */
+  take(socket: Duplex, res: ServerResponse | null, exchange: (lane: Lane) => Promise<void>): void
   /** The parser gave up; the request being read is told, an idle connection gets `refuse`. */
   broken(socket: Duplex, fault: string, refuse: () => void): void
   /** Exchanges under way. */
@@ -15,7 +17,13 @@ export type Connections = {
   /** Resolves when nothing is under way any more. */
   idle(): Promise<void>
 }
-export type Lane = { reading: BodyReading | null; waiting: number; tail: Promise<void> }
+export type Lane = {
+  reading: Pick<BodyReading, 'fail'> | null
+  waiting: number
+  tail: Promise<void>
+  /** A request or its answer said that it is the last: what came behind it is not served (RFC 9112 §9.6). */
+  over: boolean
+}
 
 const MAX_PIPELINED = 64
 
@@ -27,14 +35,24 @@ export function trackConnections(): Connections {
   const laneOf = (socket: Duplex): Lane => {
     const known = lanes.get(socket)
     if (known !== undefined) return known
-    const fresh: Lane = { reading: null, waiting: 0, tail: Promise.resolve() }
+    const fresh: Lane = {
+      reading: null,
+      waiting: 0,
+      tail: Promise.resolve(),
+      over: false,
+    }
     lanes.set(socket, fresh)
     return fresh
   }
-  const run = async (lane: Lane, exchange: (lane: Lane) => Promise<void>): Promise<void> => {
+  const run = async (
+    lane: Lane,
+    res: ServerResponse | null,
+    exchange: (lane: Lane) => Promise<void>,
+  ): Promise<void> => {
     try {
-      await exchange(lane)
+      if (!lane.over) await exchange(lane)
     } finally {
+      if (res?.shouldKeepAlive === false) lane.over = true
       lane.waiting--
       active--
       if (active === 0) for (const tell of watchers.splice(0)) tell()
@@ -42,7 +60,7 @@ export function trackConnections(): Connections {
   }
 
   return {
-    take(socket, exchange) {
+    take(socket, res, exchange) {
       const lane = laneOf(socket)
       if (lane.waiting >= MAX_PIPELINED) {
         socket.destroy()
@@ -51,7 +69,9 @@ export function trackConnections(): Connections {
       active++
       lane.waiting++
       lane.tail =
-        lane.waiting === 1 ? run(lane, exchange) : lane.tail.then(() => run(lane, exchange))
+        lane.waiting === 1
+          ? run(lane, res, exchange)
+          : lane.tail.then(() => run(lane, res, exchange))
     },
     broken(socket, fault, refuse) {
       const lane = laneOf(socket)

@@ -1,10 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpCall } from '../../core/call.js'
+import type { Header, HttpCall } from '../../core/call.js'
 import { upstreamOf } from '../../core/manifest/match.js'
 import type { ToolRule } from '../../core/manifest/model.js'
+import type { Gate } from '../../gate/gate.js'
+import type { BodyRoom } from '../../gate/memory.js'
+import type { Identified } from '../../ports.js'
+import type { Lane } from './connections.js'
 import { headFault } from './head-fault.js'
+import { withRoom } from './hold.js'
 import type { ProxyOptions } from './options.js'
-import { type Body, type BodyReading, bodyFromHead, readBody } from './read-body.js'
+import { type Body, bodyFromHead, leftUnread, readBody, restOf } from './read-body.js'
 import type { RequestHead } from './read-request.js'
 import { relay } from './relay.js'
 import { createRelease, type Release } from './release.js'
@@ -16,8 +21,10 @@ export type Incoming = {
   readonly res: ServerResponse
   /** The client waits for 100 Continue before it sends its body. */
   readonly expectsContinue: boolean
-  /** While the body is read, the parser's complaints belong to this request. */
-  readonly lane: { reading: BodyReading | null }
+  /** While the body is on its way, the parser's complaints belong to this request. */
+  readonly lane: Pick<Lane, 'reading'>
+  /** What the parser complained about before the body was read. */
+  fault: string | null
 }
 /** What is the same for every exchange of one data plane. */
 export type Terms = {
@@ -27,31 +34,57 @@ export type Terms = {
   readonly cutOff: AbortSignal
 }
 
-/** One governed request: read, judged by the gate, answered. */
+/** Who sent this head. Nothing behind it is read meanwhile, and what the parser says of it is kept. */
+export function identifyCaller(
+  { caller }: RequestHead,
+  incoming: Incoming,
+  gate: Gate,
+): Identified | Promise<Identified> {
+  const found = gate.identify(caller)
+  if (!(found instanceof Promise)) return found
+  const { req, lane } = incoming
+  lane.reading = {
+    fail(fault) {
+      if (req.complete) return false
+      incoming.fault = fault
+      return true
+    },
+  }
+  return found.finally(() => {
+    lane.reading = null
+  })
+}
+
+/** One governed request: read if its caller is known, judged by the gate, answered. */
 export async function governExchange(
   head: RequestHead,
+  identified: Identified,
   incoming: Incoming,
   { options, tenantSalt, cutOff }: Terms,
-): Promise<'refused' | 'other'> {
-  const { res } = incoming
+): Promise<void> {
+  const { req, res } = incoming
   const { gate } = options
-  const body = await readWhole(head, incoming, options)
-  // What is left of an unread body would be read as the next request's head.
-  if (body.kind !== 'read') res.shouldKeepAlive = false
-  const call = withBody(
-    head,
-    body,
-    upstreamOf(gate.world().router, head.method, head.target) ?? options.defaultUpstream,
-  )
-  const to = options.upstreams.get(call.upstream)
-  const { dispatch, release } = relay(
-    call,
-    (rule) => openRelease(call, rule, to?.origin, incoming, options),
-    { to, tenantSalt, signal: cutOff },
-  )
-  const answer = await gate.govern(call, dispatch)
-  respond(answer, res, release())
-  return answer.kind === 'refused' ? 'refused' : 'other'
+  const room = identified.kind === 'unknown' ? null : gate.memory.bodyOf(identified.agent)
+  let sending: { readonly release: () => Release | null } | null = null
+  try {
+    const body = room === null ? leftUnread(req) : await readWhole(head, incoming, options, room)
+    // What is left of an unread body would be read as the next request's head.
+    if (body.kind !== 'read') res.shouldKeepAlive = false
+    const named = room === null ? null : upstreamOf(gate.world().router, head.method, head.target)
+    const call = withBody(head, body, named ?? options.defaultUpstream)
+    const to = options.upstreams.get(call.upstream)
+    const relayed = relay(call, (rule) => openRelease(call, rule, to?.origin, incoming, options), {
+      to,
+      tenantSalt,
+      signal: cutOff,
+    })
+    sending = relayed
+    const answer = await gate.govern(call, relayed.dispatch, identified)
+    respond(answer, res, relayed.release(), restOf(body))
+  } finally {
+    room?.giveBack()
+    sending?.release()?.over()
+  }
 }
 
 /** Field by field: a spread of so wide an object costs a microsecond of every call. */
@@ -72,17 +105,18 @@ const withBody = (head: RequestHead, body: Body, upstream: string): HttpCall => 
 
 async function readWhole(
   { method, headers }: RequestHead,
-  { req, res, expectsContinue, lane }: Incoming,
+  { req, res, expectsContinue, lane, fault: seen }: Incoming,
   { limits }: ProxyOptions,
+  room: BodyRoom,
 ): Promise<Body> {
-  const fault = headFault({ method, headers, httpVersion: req.httpVersion })
+  const fault = seen ?? headFault({ method, headers, httpVersion: req.httpVersion })
   if (fault !== null) return { kind: 'malformed', fault }
   // Its caller left while the request before it on the same connection was answered.
   if (res.destroyed || req.destroyed) return { kind: 'aborted' }
-  const known = bodyFromHead(req, limits.body)
+  const known = bodyFromHead(req, limits.body, room)
   if (known !== null) return known
   if (expectsContinue) res.writeContinue()
-  const reading = readBody(req, limits.body, 'last_octet')
+  const reading = readBody(req, limits.body, room, 'last_octet')
   lane.reading = reading
   try {
     return await reading.body
@@ -96,17 +130,19 @@ function openRelease(
   rule: ToolRule,
   origin: string | undefined,
   { req, res }: Incoming,
-  { limits }: ProxyOptions,
-): Release {
+  { limits, gate }: ProxyOptions,
+): Release | null {
   const http10 = req.httpVersion === '1.0'
-  return createRelease(res, {
+  const terms = {
     holdLimit: limits.holdLimit,
     holdAll: rule.hold_response || http10,
     wantsTrailers: !http10 && wantsTrailers(call),
-    clientHeaders: (headers) =>
+    clientHeaders: (headers: readonly Header[]) =>
       clientHeaders(headers, call.target, origin ?? '', rule.response_location),
     stallMs: limits.stallMs,
-  })
+  }
+  const roomy = withRoom(terms, gate.memory)
+  return roomy === null ? null : createRelease(res, roomy)
 }
 
 function wantsTrailers({ headers }: HttpCall): boolean {

@@ -1,12 +1,15 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import type { HttpCall } from '../../core/call.js'
 import type { Plain } from '../../core/json/value.js'
+import type { About } from '../../gate/conclude.js'
+import type { Gate } from '../../gate/gate.js'
 import { storedResponse } from '../../gate/replay.js'
 import { withdraw } from '../../gate/resolve-withdraw.js'
 import type { Parts } from '../../gate/stage.js'
 import type { Approval, Identified, JournalLine } from '../../ports.js'
-import { readHead } from './read-request.js'
+import type { RequestHead } from './read-request.js'
 import { type ReservedCode, reservedProblem } from './reserved-problem.js'
-import { sendProblem, sendReplay } from './respond.js'
+import { respond, sendProblem } from './respond.js'
 
 /** `/.gate/` is the gate's own and never forwarded (DESIGN §7). */
 export const isReserved = (target: string): boolean => /^\/\.gate(?:[/?]|$)/.test(target)
@@ -15,20 +18,14 @@ const ACTION = /^\/\.gate\/v1\/actions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]
 
 /** A caller's own actions. Another's and an unknown one are the same 404: an id is no oracle. */
 export async function answerReserved(
-  req: IncomingMessage,
+  head: RequestHead,
+  agent: Known,
   res: ServerResponse,
-  parts: Parts,
-): Promise<'unauthenticated' | 'answered'> {
-  const { method, target, caller } = readHead(req)
-  const asked = questionOf(method, target)
-  const agent = asked === null ? null : await parts.identity.identify(caller)
-  if (agent?.kind === 'unknown') {
-    sendProblem(res, reservedProblem('unauthenticated'))
-    return 'unauthenticated'
-  }
-  if (asked === null || agent === null) sendProblem(res, reservedProblem('not_found'))
-  else await answerOwner(asked, agent, res, parts)
-  return 'answered'
+  gate: Gate,
+): Promise<void> {
+  const asked = questionOf(head.method, head.target)
+  if (asked === null) sendProblem(res, reservedProblem('not_found'))
+  else await answerOwner(asked, head, agent, res, gate)
 }
 
 type Question = { readonly kind: 'status' | 'result' | 'withdraw'; readonly id: string }
@@ -42,10 +39,12 @@ function questionOf(method: string, target: string): Question | null {
 
 async function answerOwner(
   { kind, id }: Question,
+  head: RequestHead,
   agent: Known,
   res: ServerResponse,
-  parts: Parts,
+  gate: Gate,
 ): Promise<void> {
+  const { parts } = gate
   const own = await ownAction(id, agent, parts)
   const refuse = (code: ReservedCode): void => sendProblem(res, reservedProblem(code))
   if (own === null) return refuse('not_found')
@@ -53,10 +52,10 @@ async function answerOwner(
     case 'status':
       return sendJson(res, own.status)
     case 'result': {
-      const response =
-        own.concluded === null ? null : await storedResponse(own.concluded.actionId, parts)
-      if (own.concluded === null || response === null) return refuse('no_result')
-      return sendReplay(res, { ...own.concluded, response })
+      if (own.concluded === null) return refuse('no_result')
+      const call: HttpCall = { ...head, upstream: '', body: { kind: 'unread' } }
+      const answer = await gate.collect(call, agent, own.concluded)
+      return answer === null ? refuse('no_result') : respond(answer, res, null, 'drained')
     }
     case 'withdraw': {
       const done = await withdraw(id, agent.agent, parts)
@@ -87,7 +86,8 @@ async function waitingCall(approval: Approval, parts: Parts): Promise<Own> {
   const closed = state.kind === 'closed' ? state : null
   const standing = closed?.capsuleId ?? parent
   const [line] = await parts.journal.find(standing)
-  const kept = closed === null ? null : await storedResponse(closed.actionId, parts)
+  const found = closed === null ? null : await parts.evidence.byAction(closed.actionId)
+  const kept = found?.state === 'present' ? storedResponse(found.value) : null
   return {
     concluded: closed,
     status: {
@@ -104,11 +104,11 @@ async function waitingCall(approval: Approval, parts: Parts): Promise<Own> {
   }
 }
 
-/** The dispatch line names the agent; a refusal's capsule only the agent's identity and version. */
-function owns(agent: Known, lines: readonly JournalLine[]): boolean {
+/** A dispatch line names its agent, and so does a refusal; one that does not is nobody's own. */
+function owns({ agent }: Known, lines: readonly JournalLine[]): boolean {
   const dispatched = lines.find(({ type }) => type === 'ACTION_DISPATCHED')
-  if (dispatched !== undefined) return dispatched.agent === agent.agent
-  return lines.some((line) => capsuleOf(line)?.developer === agent.developer)
+  if (dispatched !== undefined) return dispatched.agent === agent
+  return lines.some(({ about }) => (about as Partial<About> | undefined)?.agent === agent)
 }
 
 function ordinaryCall(id: string, lines: readonly JournalLine[]): Own | null {

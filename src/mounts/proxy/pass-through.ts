@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Header } from '../../core/call.js'
 import { upstreamOf } from '../../core/manifest/match.js'
 import { readTarget } from '../../core/manifest/target.js'
 import { problem, unrecordedProblem } from '../../core/verdict/problem.js'
 import { TABLE } from '../../core/verdict/table.js'
 import { recordPassthrough } from '../../gate/pass-through.js'
 import { headFault } from './head-fault.js'
+import { withRoom } from './hold.js'
 import type { ProxyOptions } from './options.js'
 import { passUpstream } from './pass-upstream.js'
 import { readHead } from './read-request.js'
@@ -73,23 +75,31 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
       const proxy = route === undefined ? undefined : through.get(route.upstream)
       if (route === undefined || proxy === undefined) throw new Error('no pass-through route')
       const origin = upstreams.get(route.upstream)?.origin ?? ''
-      const release = createRelease(res, {
+      const terms = {
         holdLimit: limits.holdLimit,
         holdAll: req.httpVersion === '1.0',
         wantsTrailers: false,
-        clientHeaders: (headers) => clientHeaders(headers, req.url ?? '', origin, 'rewrite'),
+        clientHeaders: (headers: readonly Header[]) =>
+          clientHeaders(headers, req.url ?? '', origin, 'rewrite'),
         stallMs: limits.stallMs,
-      })
-      const seen = await proxy.pass(req, res, release)
+      }
+      const roomy = withRoom(terms, gate.memory)
+      if (roomy === null) return sendProblem(res, unrecordedProblem('overloaded'))
+      const release = createRelease(res, roomy)
       try {
-        const recorded = await record(req, seen.status, route.upstream)
-        if (seen.complete) release.complete(recorded)
-        else if (release.started()) release.cut()
-        else sendProblem(res, problem('outcome_unknown', 502, recorded), gateHeaders(recorded))
-      } catch (error) {
-        report({ level: 'error', event: 'capsule_not_written', detail: String(error) })
-        if (release.started()) release.cut()
-        else sendProblem(res, unrecordedProblem('record_lost'))
+        const seen = await proxy.pass(req, res, release)
+        try {
+          const recorded = await record(req, seen.status, route.upstream)
+          if (seen.complete) release.complete(recorded)
+          else if (release.started()) release.cut()
+          else sendProblem(res, problem('outcome_unknown', 502, recorded), gateHeaders(recorded))
+        } catch (error) {
+          report({ level: 'error', event: 'capsule_not_written', detail: String(error) })
+          if (release.started()) release.cut()
+          else sendProblem(res, unrecordedProblem('record_lost'))
+        }
+      } finally {
+        release.over()
       }
     },
 

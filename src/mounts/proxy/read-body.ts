@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpCall } from '../../core/call.js'
+import type { BodyRoom } from '../../gate/memory.js'
 
 export type Body = HttpCall['body']
 export type BodyLimits = {
@@ -15,27 +16,42 @@ export type BodyReading = {
 }
 
 const EMPTY: Body = { kind: 'read', bytes: new Uint8Array() }
-const done = (body: Body): BodyReading => ({ body: Promise.resolve(body), fail: () => false })
+const UNREAD: Body = { kind: 'unread' }
+const NO_ROOM: Body = { kind: 'no_room' }
 
-/** What the head alone says about the body; null when it has to be read. */
-export function bodyFromHead(req: IncomingMessage, { maxBytes }: BodyLimits): Body | null {
+/** What the head alone says about the body; null when it has to be read, and its announced length has room. */
+export function bodyFromHead(
+  req: IncomingMessage,
+  { maxBytes }: BodyLimits,
+  room: BodyRoom,
+): Body | null {
   const { 'content-length': length, 'transfer-encoding': coding } = req.headers
   if (coding !== undefined) return null
   if (length === undefined || /^0+$/.test(length)) return EMPTY
-  return Number(length) > maxBytes ? { kind: 'too_large' } : null
+  if (Number(length) > maxBytes) return { kind: 'too_large' }
+  return room.take(Number(length)) ? null : NO_ROOM
 }
+
+/** A body that is left where it is: of an unknown caller nothing but the head is read. */
+export const leftUnread = (req: IncomingMessage): Body =>
+  req.headers['transfer-encoding'] === undefined && req.headers['content-length'] === undefined
+    ? EMPTY
+    : UNREAD
+
+export const restOf = ({ kind }: Body): 'drained' | 'left' =>
+  kind === 'unread' || kind === 'no_room' ? 'left' : 'drained'
 
 /**
  * Whole, capped, and not slower than the limit: one slow client may not hold a place for ever. It is
  * there at its last octet; `end` waits until the parser has said so too and `req.complete` is true.
+ * Called when `bodyFromHead` has said nothing.
  */
 export function readBody(
   req: IncomingMessage,
   limits: BodyLimits,
+  room: BodyRoom,
   until: 'last_octet' | 'end' = 'end',
 ): BodyReading {
-  const known = bodyFromHead(req, limits)
-  if (known !== null) return done(known)
   let fail: BodyReading['fail'] = () => false
   const body = new Promise<Body>((resolve) => {
     let failed = false
@@ -49,8 +65,8 @@ export function readBody(
     // step is the body: then all of it is here, and takes neither listeners nor a timer.
     process.nextTick(() => {
       if (failed) return
-      if (hasArrived(req, until)) resolve(arrived(req, limits))
-      else fail = readSlowly(req, limits, resolve)
+      if (hasArrived(req, until)) resolve(arrived(req, limits, room))
+      else fail = readSlowly(req, limits, room, resolve)
     })
   })
   return { body, fail: (fault) => fail(fault) }
@@ -64,17 +80,23 @@ function hasArrived(req: IncomingMessage, until: 'last_octet' | 'end'): boolean 
   return coding === undefined && req.readableLength === Number(length)
 }
 
-function arrived(req: IncomingMessage, { maxBytes }: BodyLimits): Body {
+/** Without an announced length room is taken as the octets come. */
+const hasRoom = (req: IncomingMessage, room: BodyRoom, octets: number): boolean =>
+  req.headers['transfer-encoding'] === undefined || room.take(octets)
+
+function arrived(req: IncomingMessage, { maxBytes }: BodyLimits, room: BodyRoom): Body {
   const bytes: Buffer | null = req.read()
   // So that the end is told when it comes: the connection waits for it.
   req.resume()
   if (bytes === null) return EMPTY
-  return bytes.length > maxBytes ? { kind: 'too_large' } : { kind: 'read', bytes }
+  if (bytes.length > maxBytes) return { kind: 'too_large' }
+  return hasRoom(req, room, bytes.length) ? { kind: 'read', bytes } : NO_ROOM
 }
 
 function readSlowly(
   req: IncomingMessage,
   limits: BodyLimits,
+  room: BodyRoom,
   resolve: (body: Body) => void,
 ): BodyReading['fail'] {
   const pieces: Buffer[] = []
@@ -90,6 +112,7 @@ function readSlowly(
   const onData = (piece: Buffer): void => {
     length += piece.length
     if (length > limits.maxBytes) settle({ kind: 'too_large' })
+    else if (!hasRoom(req, room, piece.length)) settle(NO_ROOM)
     else pieces.push(piece)
   }
   const onEnd = (): void => {

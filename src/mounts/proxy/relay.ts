@@ -15,10 +15,13 @@ export type RelayOptions = {
   readonly signal: AbortSignal
 }
 
-/** The proxy's way to send a call: the judged bytes to the upstream, its answer through a release. */
+/**
+ * The proxy's way to send a call: the judged bytes to the upstream, its answer through a release. No
+ * release: its answer would have to be held, and there is no memory for it.
+ */
 export function relay(
   call: HttpCall,
-  openRelease: (rule: ToolRule) => Release,
+  openRelease: (rule: ToolRule) => Release | null,
   { to, tenantSalt, signal }: RelayOptions,
 ): { readonly dispatch: Dispatch; readonly release: () => Release | null } {
   let release: Release | null = null
@@ -26,6 +29,7 @@ export function relay(
     if (to === undefined) return notSent('upstream_unknown')
     if (call.body.kind !== 'read') return notSent('body_not_read')
     const opened = openRelease(rule)
+    if (opened === null) return notSent('no_room_to_hold')
     release = opened
     const observation = await to.upstream.send(
       frozenRequest(call, call.body.bytes, rule),

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { ResponseSink } from '../../adapters/upstream/sink.js'
 import type { Header } from '../../core/call.js'
+import type { Held } from '../../gate/memory.js'
 import type { HeldResponse } from '../../ports.js'
+import { type HoldTerms, letGoWhenOut, MAX_HELD } from './hold.js'
 import { flat, gateHeaders, type Recorded } from './response-headers.js'
 
 /**
@@ -19,19 +21,18 @@ export type Release = {
   complete(recorded: Recorded): void
   /** There is no record, or no end: the client must see that something is missing. */
   cut(): void
+  /** Nothing more is said: memory is given back when what was said is out. */
+  over(): void
 }
-export type ReleaseOptions = {
-  readonly holdLimit: number
-  /** Hold whatever its size: HTTP/1.0 cannot show a truncation, and a manifest may want it. */
-  readonly holdAll: boolean
+export type ReleaseOptions = HoldTerms & {
+  /** Memory set aside for what is held. */
+  readonly room: Held | null
   readonly wantsTrailers: boolean
   readonly clientHeaders: (headers: readonly Header[]) => readonly Header[]
   /** A client that takes nothing for this long is gone; the observing goes on without it. */
   readonly stallMs: number
 }
 
-/** `holdAll` is bounded too: above this the answer is observed to its end but not delivered. */
-const MAX_HELD = 64 * 1024 * 1024
 const EVENT_STREAM = /^text\/event-stream[ \t]*(?:;|$)/i
 
 export const createRelease = (res: ServerResponse, options: ReleaseOptions): Release =>
@@ -80,7 +81,7 @@ class ClientRelease implements Release, ResponseSink {
     seen: readonly Header[],
     framing: Parameters<ResponseSink['head']>[2],
   ): undefined | Promise<void> {
-    const { clientHeaders, holdAll, holdLimit } = this.#options
+    const { clientHeaders, holdAll, holdLimit, room } = this.#options
     const headers = clientHeaders(seen)
     this.#status = status
     this.#headers = headers
@@ -88,6 +89,8 @@ class ClientRelease implements Release, ResponseSink {
     const length = framing === 'content_length' ? fieldOf(headers, 'content-length') : null
     this.#declared = length === null ? null : Number(length)
     this.#state = 'holding'
+    if (this.#bodyless) room?.letGo()
+    else if (this.#declared !== null) room?.shrinkTo(this.#declared)
     const closed = isEventStream(headers) ? this.#abortWhenClosed() : null
     if (this.#bodyless || holdAll) return undefined
     if (this.#gone()) closed?.abort()
@@ -104,6 +107,7 @@ class ClientRelease implements Release, ResponseSink {
     if (this.#size > MAX_HELD) {
       this.#state = 'dropped'
       this.#pieces = []
+      this.#options.room?.letGo()
     }
     return undefined
   }
@@ -121,6 +125,10 @@ class ClientRelease implements Release, ResponseSink {
 
   cut(): void {
     this.#res.destroy()
+  }
+
+  over(): void {
+    letGoWhenOut(this.#res, this.#options.room, this.#size)
   }
 
   #gone(): boolean {
@@ -148,6 +156,7 @@ class ClientRelease implements Release, ResponseSink {
     const kept = this.#pieces
     this.#pieces = []
     this.#size = 0
+    this.#options.room?.letGo()
     let busy: undefined | Promise<void>
     for (const piece of kept) busy = this.#write(piece)
     return busy

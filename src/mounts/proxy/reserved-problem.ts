@@ -1,5 +1,4 @@
 import type { Problem } from '../../core/verdict/problem.js'
-import { TABLE } from '../../core/verdict/table.js'
 
 /** Questions to the gate itself are no calls of tools: they are answered without a capsule. */
 const ROWS = {
@@ -19,15 +18,7 @@ const ROWS = {
     said: 'The request cannot be withdrawn: it is over, halted, or being concluded.',
     instead: 'Ask for its status.',
   },
-  unauthenticated: { status: 401, ...words(TABLE.unauthenticated) },
 } as const
-
-function words({ said, instead }: { said: string; instead: string }): {
-  said: string
-  instead: string
-} {
-  return { said, instead }
-}
 
 export type ReservedCode = keyof typeof ROWS
 

@@ -7,8 +7,16 @@ import { pendingHeaders } from './pending-headers.js'
 import type { Release } from './release.js'
 import { flat, gateHeaders } from './response-headers.js'
 
+/** What becomes of body octets that are still to come while a refusal goes out. */
+export type RestOfBody = 'drained' | 'left'
+
 /** Answer → wire (DESIGN §7). `release` is there once something was dispatched. */
-export function respond(answer: Answer, res: ServerResponse, release: Release | null): void {
+export function respond(
+  answer: Answer,
+  res: ServerResponse,
+  release: Release | null,
+  rest: RestOfBody,
+): void {
   // A head that has gone out cannot be taken back: anything but its own end is a cut.
   if (release?.started() === true && answer.kind !== 'answered') {
     release.cut()
@@ -20,16 +28,18 @@ export function respond(answer: Answer, res: ServerResponse, release: Release | 
       else release.complete(answer)
       return
     case 'refused':
-      sendProblem(res, answer.problem, [
-        ...pendingHeaders(answer.problem, res.req),
-        ...gateHeaders(answer),
-      ])
+      sendProblem(
+        res,
+        answer.problem,
+        [...pendingHeaders(answer.problem, res.req), ...gateHeaders(answer)],
+        rest,
+      )
       return
     case 'replayed':
       sendReplay(res, answer)
       return
     case 'unrecorded':
-      sendProblem(res, answer.problem)
+      sendProblem(res, answer.problem, [], rest)
       return
   }
 }
@@ -38,6 +48,7 @@ export function sendProblem(
   res: ServerResponse,
   problem: Problem,
   headers: readonly Header[] = [],
+  rest: RestOfBody = 'drained',
 ): void {
   if (res.destroyed || res.closed) return
   const body = Buffer.from(JSON.stringify(problem), 'utf8')
@@ -54,11 +65,15 @@ export function sendProblem(
   if (res.req.complete) res.end(body)
   else {
     res.write(body)
+    if (rest === 'drained') res.req.resume()
     afterInput(res.req, () => res.end())
   }
 }
 
-/** Closing on a client that still sends would reset the connection before it has read the answer. */
+/**
+ * Closing on a client that still sends would reset the connection before it has read the answer. What
+ * it sends is thrown away meanwhile, unless the body is left: then it stays in the sender's memory.
+ */
 const LINGER_MS = 1_000
 function afterInput(req: IncomingMessage, then: () => void): void {
   const over = (): void => {
@@ -67,7 +82,7 @@ function afterInput(req: IncomingMessage, then: () => void): void {
     then()
   }
   const timer = setTimeout(over, LINGER_MS)
-  req.on('end', over).on('close', over).resume()
+  req.on('end', over).on('close', over)
 }
 
 function toRetry({ status, retry_after_seconds: seconds }: Problem): readonly Header[] {
@@ -84,7 +99,7 @@ function toRetry({ status, retry_after_seconds: seconds }: Problem): readonly He
   }
 }
 
-export function sendReplay(
+function sendReplay(
   res: ServerResponse,
   {
     response,

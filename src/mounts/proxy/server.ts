@@ -9,7 +9,7 @@ import { unrecordedProblem } from '../../core/verdict/problem.js'
 import { backgroundDispatch } from './background.js'
 import { refuseBytes } from './client-error.js'
 import { type Connections, trackConnections } from './connections.js'
-import { governExchange, type Incoming, type Terms } from './exchange.js'
+import { governExchange, type Incoming, identifyCaller, type Terms } from './exchange.js'
 import { createLimiter } from './limiter.js'
 import type { ProxyOptions } from './options.js'
 import { watchOverload } from './overload.js'
@@ -80,26 +80,24 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
       return
     }
     const head = readHead(req)
-    const { caller } = head
-    if (
-      limiter.isOver(caller.source) &&
-      (await parts.identity.identify(caller)).kind === 'unknown'
-    ) {
+    const { source } = head.caller
+    const reserved = isReserved(head.target)
+    const passes = !reserved && passThrough.takes(req)
+    const over = limiter.isOver(source)
+    // The only routes that are open to strangers.
+    if (passes && !over) return passThrough.serve(req, res)
+    const found = identifyCaller(head, incoming, options.gate)
+    const identified = found instanceof Promise ? await found : found
+    if (identified.kind === 'unknown' && over) {
       count.dropped++
-      limiter.dropped(caller.source)
+      limiter.dropped(source)
       req.socket.destroy()
       return
     }
-    if (isReserved(req.url ?? '')) {
-      const told = await answerReserved(req, res, parts)
-      if (told === 'unauthenticated') limiter.refused(caller.source)
-      return
-    }
-    if (passThrough.takes(req)) return passThrough.serve(req, res)
-    const told = await governExchange(head, incoming, terms)
-    if (told === 'refused' && (await parts.identity.identify(caller)).kind === 'unknown') {
-      limiter.refused(caller.source)
-    }
+    if (passes) return passThrough.serve(req, res)
+    if (identified.kind === 'unknown') limiter.refused(source)
+    else if (reserved) return answerReserved(head, identified, res, options.gate)
+    return governExchange(head, identified, incoming, terms)
   }
 
   // A request may come in the very packet that ends the handshake: the parser has it, closed or not.
@@ -107,8 +105,8 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
 
   const take = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void => {
     if (turnedAway.has(req.socket)) return
-    connections.take(req.socket, (lane) =>
-      serve({ req, res, expectsContinue, lane }).catch((error: unknown) => {
+    connections.take(req.socket, res, (lane) =>
+      serve({ req, res, expectsContinue, lane, fault: null }).catch((error: unknown) => {
         report({ level: 'error', event: 'exchange_failed', detail: String(error) })
         res.destroy()
       }),
@@ -140,7 +138,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (turnedAway.has(socket)) return
       if (!passThrough.takes(req)) return bare(req, socket)
-      connections.take(socket, () =>
+      connections.take(socket, null, () =>
         passThrough.upgrade(req, socket as Socket, head, cutOff.signal),
       )
     })

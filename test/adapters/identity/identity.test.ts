@@ -111,6 +111,7 @@ describe('a JWT', () => {
       agent: 'jwt-bot',
       roles: ['a', 'b'],
       developer: 'acme/2',
+      by: [{ kind: 'jwt', issuer: 'https://idp.test' }],
     })
   })
 

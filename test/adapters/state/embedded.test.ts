@@ -14,6 +14,42 @@ const fold = (lines: readonly JournalLine[], keyTtlSeconds?: number) => {
   return state
 }
 
+describe('keys per agent', () => {
+  const completed = (ids: readonly string[]): JournalLine[] => {
+    const line = lineWriter(T0)
+    return ids.flatMap((id) => [
+      line('ACTION_DISPATCHED', dispatched(id, { key: sha(id) })),
+      line('CAPSULE', capsule(id, 'executed', 'confirmed')),
+    ])
+  }
+  const capped = () => createEmbeddedState({ keysPerAgent: 2, keyTtlSeconds: 3600 })
+
+  it('are counted from lines and from a dump, and their time frees them', async () => {
+    const folded = capped()
+    for (const line of completed(['a', 'b'])) folded.apply(line)
+    const loaded = capped()
+    loaded.load(folded.dump())
+    for (const state of [folded, loaded]) {
+      const fresh = { key: sha('c') }
+      expect((await state.reserve(request('r1', fresh))).kind).toBe('keys_exhausted')
+      expect((await state.reserve(request('r2', { key: sha('a') }))).kind).toBe('key')
+      expect((await state.reserve(request('r3', { ...fresh, agent: 'other' }))).kind).toBe(
+        'reserved',
+      )
+      const later = { ...fresh, at: T0 + 2 * HOUR_MS }
+      expect((await state.reserve(request('r4', later))).kind).toBe('reserved')
+    }
+  })
+
+  it('one given back makes room', async () => {
+    const state = capped()
+    for (const id of ['a', 'b']) await state.reserve(request(id, { key: sha(id) }))
+    expect((await state.reserve(request('c', { key: sha('c') }))).kind).toBe('keys_exhausted')
+    await state.settle('a', { kind: 'release' })
+    expect((await state.reserve(request('d', { key: sha('c') }))).kind).toBe('reserved')
+  })
+})
+
 describe('keys, from lines alone', () => {
   const key = sha('k')
   const stateOf = async (verdict: string, status: string | undefined, settles?: object) => {

@@ -157,6 +157,7 @@ it('a client that takes nothing is given up, and the handler is observed to its 
     const intercepted = intercept(req, res, {
       holdLimit: 1,
       holdAll: false,
+      room: null,
       wantsTrailers: false,
       stallMs: 50,
       salt: null,

@@ -3,11 +3,13 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
+import type { IdentityOptions } from '../../../src/adapters/identity/identity.js'
 import { hashToken } from '../../../src/adapters/identity/tokens.js'
 import { createUpstream } from '../../../src/adapters/upstream/upstream.js'
 import { openGate, type RunningGate } from '../../../src/config/wire.js'
 import type { Capsule, Mode } from '../../../src/core/capsule/model.js'
 import { manifestDigest } from '../../../src/core/manifest/expand.js'
+import type { MemoryLimits } from '../../../src/gate/memory.js'
 import type { Parts } from '../../../src/gate/stage.js'
 import { DEFAULT_LIMITS, type ProxyLimits } from '../../../src/mounts/proxy/options.js'
 import type { PassRoute } from '../../../src/mounts/proxy/pass-through.js'
@@ -38,6 +40,10 @@ export type StandOptions = {
   readonly tls?: TlsFiles
   readonly certificates?: ReadonlyMap<string, string>
   readonly seam?: Parts['seam']
+  /** Instead of two tokens for `bot` and `other`. */
+  readonly identity?: Partial<IdentityOptions>
+  readonly memory?: MemoryLimits
+  readonly agentKeys?: number
 }
 
 export const TOKEN = 'cg_agent_for-tests-only'
@@ -102,11 +108,14 @@ export async function startStand(options: StandOptions): Promise<Stand> {
         [...(options.certificates ?? [])].map(([subject, name]) => [subject, agent(name)]),
       ),
       anonymous: false,
+      ...options.identity,
     },
     report: ({ event, detail }) => reports.push(`${event}: ${detail ?? ''}`),
     // Spares every stand the start of a thread; the torture over HTTP and `serve` have theirs.
     recorder: { in: 'this_thread' },
     ...(options.seam === undefined ? {} : { seam: options.seam }),
+    ...(options.memory === undefined ? {} : { memory: options.memory }),
+    ...(options.agentKeys === undefined ? {} : { agentKeys: options.agentKeys }),
   })
   const upstream = createUpstream({ name: 'default', origin: options.upstream })
   const proxy = createProxy(

@@ -113,7 +113,7 @@ describe('refusals of unknown callers', () => {
     const nowhere = get('/nowhere').replace(AUTH, '')
     const statuses: number[] = []
     for (let i = 0; i < 4; i++) statuses.push((await ask(port, nowhere)).status)
-    expect(statuses).toEqual([403, 403, 0, 0])
+    expect(statuses).toEqual([401, 401, 0, 0])
   })
 
   it('take one IPv6 network and one mapped IPv4 address for one source', () => {

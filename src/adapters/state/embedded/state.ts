@@ -91,9 +91,11 @@ const DAY_MS = 24 * 60 * 60 * 1000
  * reservation lives here alone until its ACTION_DISPATCHED line is applied; a crash before that
  * forgets it, and rightly, since nothing was sent. From then on only the CAPSULE line settles it.
  */
-export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): EmbeddedState {
+export function createEmbeddedState(
+  options: { keyTtlSeconds?: number; keysPerAgent?: number } = {},
+): EmbeddedState {
   const keepMs = options.keyTtlSeconds === undefined ? DAY_MS : options.keyTtlSeconds * 1000
-  const keys = createKeys(keepMs)
+  const keys = createKeys(keepMs, options.keysPerAgent ?? Number.POSITIVE_INFINITY)
   const grants = createGrants(keepMs)
   const windows = createWindows()
   const items = createOpenItems()
@@ -122,6 +124,7 @@ export function createEmbeddedState(options: { keyTtlSeconds?: number } = {}): E
       request.key === null ? null : keyScope(request.operator, request.agent, request.key)
     const holder = scope === null ? null : keys.holder(scope, latest)
     if (holder !== null) return { kind: 'key', holder }
+    if (scope !== null && keys.isFull(scope, latest)) return { kind: 'keys_exhausted' }
     const why = grant === null ? null : grants.refusal(grant, request)
     if (why !== null) return { kind: 'grant', why }
     const { item } = request
