@@ -66,6 +66,7 @@ async function serve(
   const tls = tlsOf(config)
   const opened = await createGate(config, {
     judged,
+    approvals: true,
     concluding: watch.concluding,
     report(event) {
       metrics.report(event)

@@ -217,6 +217,7 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     passthrough: given.passthrough,
     websocket: given.websocket,
     approvals: {
+      enabled: given.approvals.enabled ?? null,
       sources: record(
         Object.entries(given.approvals.sources).map(
           ([name, source]) => [name, sourceOf(place('/approvals/sources', name), source)] as const,

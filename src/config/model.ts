@@ -83,7 +83,11 @@ export type GateConfig = {
   readonly webhooks: { readonly [name: string]: WebhookConfig }
   readonly passthrough: readonly RouteConfig[]
   readonly websocket: readonly RouteConfig[]
-  readonly approvals: { readonly sources: { readonly [name: string]: SourceConfig } }
+  readonly approvals: {
+    /** Null: as the mount has it, on under `serve` and off inside a program. */
+    readonly enabled: boolean | null
+    readonly sources: { readonly [name: string]: SourceConfig }
+  }
   readonly log: GateFile['log']
   readonly deny_detail: GateFile['deny_detail']
 }

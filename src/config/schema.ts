@@ -232,7 +232,11 @@ export const gateFile = z
     passthrough: z.array(route).max(256).default([]),
     websocket: z.array(route).max(256).default([]),
     approvals: z
-      .strictObject({ sources: z.record(name, decisionSource).prefault({}) })
+      .strictObject({
+        /** Whether people can be asked. Default: yes under `serve`, no for a gate inside a program. */
+        enabled: z.boolean().optional(),
+        sources: z.record(name, decisionSource).prefault({}),
+      })
       .prefault({}),
     log: z
       .strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') })

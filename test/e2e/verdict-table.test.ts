@@ -32,6 +32,7 @@ verdictTable({
     request_malformed: 'there is no second reader',
     body_too_large: 'the body is the program’s own',
     body_aborted: 'the body is the program’s own',
+    body_consumed: 'the body is the program’s own',
     unauthenticated: 'the program vouches for the agent',
   },
   open: throughFetch,

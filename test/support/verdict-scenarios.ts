@@ -97,6 +97,7 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   request_malformed: { call: refund('5', { body: { kind: 'malformed', fault: 'length_twice' } }) },
   body_too_large: { call: refund('5', { body: { kind: 'too_large' } }) },
   body_aborted: { call: refund('5', { body: { kind: 'aborted' } }) },
+  body_consumed: { call: refund('5', { body: { kind: 'consumed' } }) },
   body_unreadable: {
     call: post('/v1/refunds', '{"order":"a","order":"b","currency":"EUR","amount":"1"}'),
   },

@@ -4,9 +4,6 @@ import { headFault } from '../proxy/head-fault.js'
 import { type Body, type BodyLimits, bodyFromHead, readBody } from '../proxy/read-body.js'
 import { type RequestHead, readHead } from '../proxy/read-request.js'
 
-const CONSUMED =
-  'the request body was read before the gate saw it: mount the gate before express.json() and every other body parser'
-
 /**
  * One request inside an application, read as the proxy reads it. The target is `req.url`: below the
  * mount point, which is what the handlers behind the gate are routed by.
@@ -19,31 +16,20 @@ export async function readCall(
   const head = readHead(req)
   const call = { ...head, ...to(head) }
   const body = await readWhole(req, head, limits)
-  return body === 'consumed' ? withoutBody(call) : { ...call, body }
+  return { ...call, body }
 }
 
 async function readWhole(
   req: IncomingMessage,
   head: RequestHead,
   limits: BodyLimits,
-): Promise<Body | 'consumed'> {
+): Promise<Body> {
   const fault = headFault({ ...head, httpVersion: req.httpVersion })
   if (fault !== null) return { kind: 'malformed', fault }
   const known = bodyFromHead(req, limits)
   if (known !== null) return known
   // Text instead of octets is no body either: what was sent cannot be told from it.
-  if (req.readableDidRead || req.readableEncoding !== null) return 'consumed'
+  if (req.readableDidRead || req.readableEncoding !== null) return { kind: 'consumed' }
   if (req.destroyed) return { kind: 'aborted' }
   return readBody(req, limits).body
 }
-
-/**
- * Whoever looks at this body fails, and the spine records that as its own failure: `gate_failed`, with
- * the reason in the operator's report. An empty body in its place would be judged as if it were sent.
- */
-const withoutBody = (call: Omit<HttpCall, 'body'>): HttpCall => ({
-  ...call,
-  get body(): never {
-    throw new Error(CONSUMED)
-  },
-})

@@ -116,7 +116,7 @@ describe('the metrics listener', () => {
         plane.gate,
         {
           data_dir: `${plane.rig.dir}/data`,
-          approvals: { sources: {} },
+          approvals: { enabled: null, sources: {} },
           upstreams: {},
           listeners: {
             data: { host: '127.0.0.1', port: 0, tls: null },
