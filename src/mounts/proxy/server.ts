@@ -103,17 +103,23 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     }
   }
 
-  // A request may come in the very packet that ends the handshake: the parser has it, closed or not.
+  // Connections that carry no request any more. What the parser still finds on one may have come in the
+  // packet that ended the handshake, or behind a message that was answered with the end of the connection:
+  // its octets are that message's rest for another reader (RFC 9112 §9.6).
   const turnedAway = new WeakSet<Duplex>()
 
   const take = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void => {
     if (turnedAway.has(req.socket)) return
-    connections.take(req.socket, (lane) =>
-      serve({ req, res, expectsContinue, lane }).catch((error: unknown) => {
+    connections.take(req.socket, async (lane) => {
+      if (turnedAway.has(req.socket)) return
+      try {
+        await serve({ req, res, expectsContinue, lane })
+      } catch (error) {
         report({ level: 'error', event: 'exchange_failed', detail: String(error) })
         res.destroy()
-      }),
-    )
+      }
+      if (!res.shouldKeepAlive) turnedAway.add(req.socket)
+    })
   }
 
   const server = listener(tls, limits)
@@ -141,9 +147,10 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (turnedAway.has(socket)) return
       if (!passThrough.takes(req)) return bare(req, socket)
-      connections.take(socket, () =>
-        passThrough.upgrade(req, socket as Socket, head, cutOff.signal),
-      )
+      connections.take(socket, async () => {
+        if (turnedAway.has(socket)) return
+        await passThrough.upgrade(req, socket as Socket, head, cutOff.signal)
+      })
     })
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
