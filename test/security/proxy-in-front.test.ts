@@ -58,7 +58,7 @@ const ATTACKS: readonly (readonly [name: string, bytes: string])[] = [
   ],
   [
     'TE.CL',
-    head('content-length: 4\r\ntransfer-encoding: chunked\r\n') + `${chunk(inner())}0\r\n\r\n`,
+    `${head('content-length: 4\r\ntransfer-encoding: chunked\r\n')}${chunk(inner())}0\r\n\r\n`,
   ],
   [
     'TE.TE, the second one unknown',
@@ -67,15 +67,15 @@ const ATTACKS: readonly (readonly [name: string, bytes: string])[] = [
   ],
   [
     'TE with a space before the colon',
-    head('transfer-encoding : chunked\r\ncontent-length: 4\r\n') + `${chunk(inner())}0\r\n\r\n`,
+    `${head('transfer-encoding : chunked\r\ncontent-length: 4\r\n')}${chunk(inner())}0\r\n\r\n`,
   ],
   [
     'TE of another coding first',
-    head('transfer-encoding: identity, chunked\r\n') + `${chunk(inner())}0\r\n\r\n`,
+    `${head('transfer-encoding: identity, chunked\r\n')}${chunk(inner())}0\r\n\r\n`,
   ],
   [
     'TE chunked in quotes',
-    head('transfer-encoding: "chunked"\r\ncontent-length: 4\r\n') + `${chunk(inner())}0\r\n\r\n`,
+    `${head('transfer-encoding: "chunked"\r\ncontent-length: 4\r\n')}${chunk(inner())}0\r\n\r\n`,
   ],
   [
     'TE behind a vertical tab',
@@ -109,12 +109,12 @@ const ATTACKS: readonly (readonly [name: string, bytes: string])[] = [
     head('transfer-encoding: chunked\r\n') +
       `2;\nxx\r\n${inner().length.toString(16)}\r\n0\r\n\r\n${inner()}`,
   ],
-  ['a chunk size with a bare LF', head('transfer-encoding: chunked\r\n') + `0\n\n${inner()}`],
-  ['a chunk size that is signed', head('transfer-encoding: chunked\r\n') + `-0\r\n\r\n${inner()}`],
-  ['a chunk size with 0x', head('transfer-encoding: chunked\r\n') + `0x0\r\n\r\n${inner()}`],
+  ['a chunk size with a bare LF', `${head('transfer-encoding: chunked\r\n')}0\n\n${inner()}`],
+  ['a chunk size that is signed', `${head('transfer-encoding: chunked\r\n')}-0\r\n\r\n${inner()}`],
+  ['a chunk size with 0x', `${head('transfer-encoding: chunked\r\n')}0x0\r\n\r\n${inner()}`],
   [
     'a chunk size over 64 bits',
-    head('transfer-encoding: chunked\r\n') + `10000000000000000\r\n\r\n${inner()}`,
+    `${head('transfer-encoding: chunked\r\n')}10000000000000000\r\n\r\n${inner()}`,
   ],
   [
     'lines of the head ended by a bare LF',
