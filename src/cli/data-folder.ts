@@ -1,13 +1,72 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import { EvidenceError } from '../adapters/evidence/error.js'
 import { JournalError } from '../adapters/journal/error.js'
 import { systemClock } from '../config/clock.js'
+import type { Places } from '../config/complete.js'
 import { type Data, openData } from '../config/data.js'
+import { loadPlaces } from '../config/load.js'
+import { sayProblem } from '../config/model.js'
 import { UsageError } from './output.js'
 
-export type Folder = { data: string; head?: string; masterKey?: string }
+/** A gate's data folder and what belongs to it elsewhere. */
+export type Folder = { data: string; head: string; masterKey: string }
+type Given = { config?: string; data?: string; dir?: string; head?: string; masterKey?: string }
+
+const GATE_FILE = 'gate.yaml'
+
+/**
+ * The options of every command that opens a data folder. Before such a command runs, its options hold
+ * the folder that `serve` would use: what is named, else what gate.yaml says, else ./data.
+ */
+export const folderOptions = (command: Command, flag: '--data' | '--dir' = '--data'): Command =>
+  command
+    .option('--config <file>', `gate.yaml (default: ${GATE_FILE} here, if there is one)`)
+    .option(
+      `${flag} <directory>`,
+      "the gate's data folder (default: data_dir of gate.yaml, or data)",
+    )
+    .hook('preAction', (_, called) => {
+      const { data, head, masterKey } = folderOf(called.opts<Given>())
+      called.setOptionValue(flag.slice(2), data)
+      called.setOptionValue('head', head)
+      called.setOptionValue('masterKey', masterKey)
+    })
+
+export function folderOf(given: Given): Folder {
+  const places = configured(given)
+  const named = given.data ?? given.dir
+  const data = named ?? places?.data_dir ?? 'data'
+  // Another folder than the configured one has a head and keys of its own.
+  const own = places !== null && resolve(data) === places.data_dir ? places : null
+  return {
+    data,
+    head: given.head ?? own?.head_file ?? `${data.replace(/\/+$/, '')}.head`,
+    masterKey: given.masterKey ?? own?.master_key_file ?? join(data, 'keys', 'evidence.key'),
+  }
+}
+
+/** For a command that writes into a folder and would make it: a second one, that no gate reads, is refused. */
+export function mayMake(given: Given, folder: string): void {
+  if (existsSync(folder)) return
+  const places = configured(given)
+  if (places === null || `${resolve(folder)}/`.startsWith(`${places.data_dir}/`)) return
+  throw new UsageError(
+    `${folder} is not there, and ${given.config ?? GATE_FILE} keeps its data in ${places.data_dir}: ` +
+      'leave the folder out to use that one, name the gate it is for with --config, or make it first',
+  )
+}
+
+function configured({ config, data, dir }: Given): Places | null {
+  if (config === undefined && !existsSync(GATE_FILE)) return null
+  const read = loadPlaces(config ?? GATE_FILE, process.env)
+  if (read.ok) return read.places
+  // A folder that is named needs no gate.yaml that merely happens to be here.
+  if (config === undefined && (data ?? dir) !== undefined) return null
+  throw new Error(read.problems.map(sayProblem).join('\n'))
+}
 
 /** The data folder of a stopped gate, opened and closed again; `wayOut` is for one that is running. */
 export async function withData<T>(
@@ -21,13 +80,13 @@ export async function withData<T>(
   try {
     const data = await openData({
       dir: folder.data,
-      headFile: folder.head ?? `${folder.data.replace(/\/+$/, '')}.head`,
+      headFile: folder.head,
       segmentBytes: 64 * 1024 * 1024,
       snapshotEvery: Number.POSITIVE_INFINITY,
       idempotencyTtlSeconds: 86_400,
       clock: systemClock,
       report: ({ kind }) => process.stderr.write(`journal: ${kind}\n`),
-      ...(folder.masterKey === undefined ? {} : { masterKeyFile: folder.masterKey }),
+      masterKeyFile: folder.masterKey,
     })
     try {
       return await run({ ...data, crypto: nodeCrypto })

@@ -5,7 +5,7 @@ import type { Data } from '../config/data.js'
 import { type ErasureScope, eraseEvidence } from '../gate/erase.js'
 import { shown } from '../mounts/admin/evidence.js'
 import { type AdminTarget, adminOptions, callAdmin, namesGate } from './admin-client.js'
-import { type Folder, withData } from './data-folder.js'
+import { type Folder, folderOptions, withData } from './data-folder.js'
 import { EXIT, plain, print, printJson, UsageError } from './output.js'
 
 type Options = AdminTarget & Folder & { json?: boolean }
@@ -19,10 +19,15 @@ show, operator to erase); otherwise the data folder is opened, which a running g
 export function register(program: Command): void {
   const evidence = program.command('evidence').description('the private side of the record')
   const common = (command: Command): Command =>
-    adminOptions(command)
-      .option('--data <directory>', "the gate's data folder", 'data')
-      .option('--head <file>', 'second head of the journal (default: DATA.head)')
-      .option('--master-key <file>', 'evidence key (default: in the data folder)')
+    folderOptions(adminOptions(command))
+      .option(
+        '--head <file>',
+        'second head of the journal (default: as in gate.yaml, or DATA.head)',
+      )
+      .option(
+        '--master-key <file>',
+        'evidence key (default: as in gate.yaml, or in the data folder)',
+      )
       .option('--json', 'print JSON')
       .addHelpText('after', HELP)
 

@@ -7,6 +7,7 @@ import { loadJudges } from '../config/judges.js'
 import { loadConfig } from '../config/load.js'
 import { loadManifests } from '../config/load-manifests.js'
 import { sayProblem } from '../config/model.js'
+import { folderOf } from './data-folder.js'
 import { type Written, writeManifest } from './init/draft.js'
 import { writeProject } from './init/files.js'
 import { fromTraffic } from './init/from-traffic.js'
@@ -36,7 +37,10 @@ export function register(program: Command): void {
     .option('--agent <name>', 'who will call it', 'my-agent')
     .option('--openapi <file>', 'tools from an OpenAPI 3.x document, JSON or YAML')
     .option('--from-traffic', 'tools from the calls that serve --upstream URL --observe recorded')
-    .option('--data <directory>', 'with --from-traffic: data folder of that gate (default: data)')
+    .option(
+      '--data <directory>',
+      'with --from-traffic: data folder of that gate (default: data_dir of gate.yaml here, or data)',
+    )
     .action(init)
 }
 
@@ -95,7 +99,8 @@ async function sourceOf({
   if (upstream === undefined) {
     throw new UsageError('name the API that was observed: --from-traffic --upstream URL')
   }
-  return { upstream: originOf(upstream), written: await fromTraffic(data ?? 'data', MANIFEST_ID) }
+  const folder = folderOf(data === undefined ? {} : { data })
+  return { upstream: originOf(upstream), written: await fromTraffic(folder, MANIFEST_ID) }
 }
 
 function described(path: string): Source {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { createKeys } from '../adapters/keys/create.js'
 import { exportKeyring, listKeys, type OwnKey, PURPOSES } from '../adapters/keys/keyring.js'
@@ -5,10 +6,10 @@ import { rotateKeys } from '../adapters/keys/rotate.js'
 import { whpk } from '../adapters/webhook/sign.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { SigningPurpose } from '../ports.js'
+import { folderOf, mayMake } from './data-folder.js'
 import { painter, print, printJson, table } from './output.js'
 
-const DEFAULT_DIR = 'keys'
-type Options = { dir: string; json?: boolean }
+type Options = { dir: string; config?: string; json?: boolean }
 
 export function register(program: Command): void {
   const keys = program.command('keys').description('make, list, rotate and export signing keys')
@@ -16,10 +17,16 @@ export function register(program: Command): void {
     keys
       .command(name)
       .description(description)
-      .option('--dir <directory>', 'key directory', DEFAULT_DIR)
+      .option('--config <file>', 'gate.yaml (default: gate.yaml here, if there is one)')
+      .option('--dir <directory>', "key directory (default: keys in the gate's data folder)")
       .option('--json', 'print JSON')
+      .hook('preAction', (_, called) => {
+        const { dir, ...given } = called.opts<Partial<Options>>()
+        if (dir === undefined) called.setOptionValue('dir', join(folderOf(given).data, 'keys'))
+      })
 
   add('create', 'make one Ed25519 key per purpose, epoch 1').action(async (options: Options) => {
+    mayMake(options, options.dir)
     const made = await createKeys(options.dir)
     if (options.json) printJson({ keys: made })
     else show(made)

@@ -8,12 +8,11 @@ import { type LedgerFiles, ledgerFiles, ledgerSource, readAll } from './ledger-f
 import { EXIT, plain, print, printJson } from './output.js'
 import { loadKeys, verifySource } from './verify.js'
 
-type Options = { data: string; keys?: string; head?: string; json?: boolean }
+type Options = { data: string; keys?: string; head: string; json?: boolean }
 
 /** The folder's own journal, whole: what `verify` checks of a file, and that it reaches its second head. */
 export async function verifyLedgerFolder(options: Options): Promise<number> {
-  const { data, json } = options
-  const headFile = options.head ?? `${data.replace(/\/+$/, '')}.head`
+  const { data, json, head: headFile } = options
   // Before the lines: whatever is written meanwhile only makes the journal longer.
   const head = existsSync(headFile) ? await readHeadFile(headFile) : null
   const files = await ledgerFiles(data)

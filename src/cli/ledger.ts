@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { folderOptions } from './data-folder.js'
 import { archive } from './ledger-archive.js'
 import { exportLedger } from './ledger-export.js'
 import { type ListOptions, list, showOne, tail } from './ledger-list.js'
@@ -15,11 +16,7 @@ export function register(program: Command): void {
     .command('ledger')
     .description('read, export, verify and archive the journal')
   const add = (name: string, description: string): Command =>
-    ledger
-      .command(name)
-      .description(description)
-      .option('--data <directory>', "the gate's data folder", 'data')
-      .option('--json', 'print JSON')
+    folderOptions(ledger.command(name).description(description)).option('--json', 'print JSON')
   const filtered = (command: Command): Command =>
     command
       .option('--verdict <class>', 'only this verdict class')
@@ -53,8 +50,8 @@ export function register(program: Command): void {
 
   add('verify', 'check the whole journal, and that it reaches its second head')
     .option('--keys <keyring>', "pinned public keys (default: the folder's own)")
-    .option('--head <file>', 'second head (default: DATA.head)')
-    .action(async (options: { data: string; keys?: string; head?: string; json?: boolean }) => {
+    .option('--head <file>', 'second head (default: journal.head_file of gate.yaml, or DATA.head)')
+    .action(async (options: { data: string; keys?: string; head: string; json?: boolean }) => {
       process.exitCode = await verifyLedgerFolder(options)
     })
 

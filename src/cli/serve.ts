@@ -8,11 +8,11 @@ import { type ConfigProblem, type GateConfig, sayProblem } from '../config/model
 import { createUpstreams } from '../config/upstreams.js'
 import { watchFolders } from '../config/watch.js'
 import { watchVerdicts } from '../config/watch-verdicts.js'
-import { startWebhooks } from '../config/webhooks.js'
+import { startWebhooks, type Webhooks } from '../config/webhooks.js'
 import type { RunningGate } from '../config/wire.js'
 import { hex } from '../core/hex.js'
 import { createMetrics } from '../mounts/admin/metrics.js'
-import { attachAdmin } from '../mounts/admin/server.js'
+import { type Attached, attachAdmin } from '../mounts/admin/server.js'
 import { limitsOf, routesOf, tlsOf } from '../mounts/proxy/from-config.js'
 import type { Report } from '../mounts/proxy/options.js'
 import { createProxy, type ProxyServer } from '../mounts/proxy/server.js'
@@ -62,8 +62,11 @@ async function serve(
     metrics.verdict(told)
     report({ level: 'info', event: 'verdict', ...told })
   })
+  const upstreams = createUpstreams(config, process.env)
+  const tls = tlsOf(config)
   const opened = await createGate(config, {
     judged,
+    approvals: true,
     concluding: watch.concluding,
     report(event) {
       metrics.report(event)
@@ -71,36 +74,47 @@ async function serve(
     },
   })
   const gate = watch.around(opened)
-  const upstreams = createUpstreams(config, process.env)
+  let proxy: ProxyServer | null = null
+  let operators: Attached | null = null
+  let webhooks: Webhooks | null = null
+  const close = async (drainMs: number): Promise<void> => {
+    await proxy?.close(drainMs)
+    for (const { upstream } of upstreams.values()) await upstream.close()
+    await operators?.close()
+    await webhooks?.close()
+    await gate.close()
+  }
   const [defaultUpstream = 'default'] = upstreams.keys()
-  const proxy = createProxy(
-    {
-      gate,
-      upstreams,
-      defaultUpstream,
-      passThrough: routesOf(config),
-      limits: limitsOf(config),
-      report,
-    },
-    tlsOf(config),
-  )
-  const operators = await attachAdmin(gate, config, { metrics, report, dataPlane: proxy.ready })
-  const adminUrl = urlOf('http', config.listeners.admin.host, operators.admin.port)
-  const webhooks = await startWebhooks(gate, config, {
-    adminUrl,
-    report,
-    count: metrics.delivery,
-  })
-  const { host, port } = config.listeners.data
-  const address = await proxy.listen(port, host)
-  const scheme = config.listeners.data.tls === null ? 'http' : 'https'
-  greet(config, gate, {
-    agents: urlOf(scheme, host, address.port),
-    operators: adminUrl,
+  const start = async (): Promise<ProxyServer> => {
+    const served = createProxy(
+      {
+        gate,
+        upstreams,
+        defaultUpstream,
+        passThrough: routesOf(config),
+        limits: limitsOf(config),
+        report,
+      },
+      tls,
+    )
+    proxy = served
+    operators = await attachAdmin(gate, config, { metrics, report, dataPlane: served.ready })
+    const adminUrl = urlOf('http', config.listeners.admin.host, operators.admin.port)
+    webhooks = await startWebhooks(gate, config, { adminUrl, report, count: metrics.delivery })
+    const { host, port } = config.listeners.data
+    const address = await served.listen(port, host)
+    const scheme = tls === undefined ? 'http' : 'https'
+    greet(config, gate, { agents: urlOf(scheme, host, address.port), operators: adminUrl })
+    return served
+  }
+  // A gate without one of its listeners must not look healthy on the others.
+  const serving = await start().catch(async (error: unknown) => {
+    await close(0)
+    throw error
   })
 
   const again = (): Promise<void> =>
-    reload(gate, config, proxy, report).catch((error: unknown) =>
+    reload(gate, config, serving, report).catch((error: unknown) =>
       report({ level: 'error', event: 'reload_refused', detail: String(error) }),
     )
   process.on('SIGHUP', () => void again())
@@ -109,11 +123,7 @@ async function serve(
   await stopSignal()
   await files?.close()
   process.stderr.write('draining; a second signal exits at once\n')
-  await proxy.close(config.limits.drain_seconds * 1000)
-  for (const { upstream } of upstreams.values()) await upstream.close()
-  await operators.close()
-  await webhooks.close()
-  await gate.close()
+  await close(config.limits.drain_seconds * 1000)
   process.exit(EXIT.ok)
 }
 

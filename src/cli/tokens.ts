@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
   createToken,
@@ -6,19 +8,16 @@ import {
   readTokens,
   revokeTokens,
 } from '../adapters/identity/tokens.js'
+import { folderOptions, mayMake } from './data-folder.js'
 import { print, printJson, table, UsageError } from './output.js'
 
-const DEFAULT_DIR = 'data'
-type Options = { dir: string; json?: boolean }
+type Options = { dir: string; config?: string; json?: boolean }
 
 /** stdout is the token alone, so that it can go straight into a secret store; the rest is talk. */
 export function register(program: Command): void {
   const tokens = program.command('tokens').description('make, list and revoke access tokens')
   const add = (name: string, description: string): Command =>
-    tokens
-      .command(name)
-      .description(description)
-      .option('--dir <directory>', "the gate's data folder", DEFAULT_DIR)
+    folderOptions(tokens.command(name).description(description), '--dir')
 
   add('create', 'print a new token once; only its hash is kept')
     .addOption(
@@ -41,6 +40,7 @@ export function register(program: Command): void {
         },
       ) => {
         const { dir, role, name, group, developer, machine } = options
+        mayMake(options, dir)
         const { token, record } = createToken(dir, {
           role,
           name,
@@ -50,13 +50,14 @@ export function register(program: Command): void {
           now: new Date(),
         })
         print(token)
-        say(`${role} ${name}: shown once, kept as sha256 ${record.sha256}`)
+        say(`${role} ${name}: shown once, kept as sha256 ${record.sha256} in ${resolve(dir)}`)
       },
     )
 
   add('list', 'names, roles and hashes; never a token')
     .option('--json', 'print JSON')
     .action(({ dir, json }: Options) => {
+      mustBeThere(dir)
       const all = readTokens(dir)
       if (json === true) printJson({ tokens: all })
       else {
@@ -75,10 +76,16 @@ export function register(program: Command): void {
   add('revoke', 'every token of that name stops working, in running gates within a second')
     .requiredOption('--name <name>', 'whose')
     .action(({ dir, name }: Options & { name: string }) => {
+      mustBeThere(dir)
       const count = revokeTokens(dir, name)
       if (count === 0) throw new UsageError(`there is no token for ${name} in ${dir}`)
       say(`${name}: ${count} revoked`)
     })
+}
+
+function mustBeThere(dir: string): void {
+  if (!existsSync(dir))
+    throw new UsageError(`there is no data folder ${dir}: name --config or --dir`)
 }
 
 const say = (line: string): void => {

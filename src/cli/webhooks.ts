@@ -3,6 +3,7 @@ import { readOutbox } from '../adapters/webhook/file.js'
 import { placeOrder } from '../adapters/webhook/orders.js'
 import type { OutboxState } from '../adapters/webhook/state.js'
 import { webhookFolder } from '../config/webhooks.js'
+import { folderOptions } from './data-folder.js'
 import { plain, print, printJson, table, UsageError } from './output.js'
 
 type Options = { data: string; json?: boolean; endpoint?: string }
@@ -11,11 +12,7 @@ type Options = { data: string; json?: boolean; endpoint?: string }
 export function register(program: Command): void {
   const webhooks = program.command('webhooks').description('notifications: state, losses, replay')
   const add = (name: string, description: string): Command =>
-    webhooks
-      .command(name)
-      .description(description)
-      .option('--data <directory>', 'data folder of the gate', 'data')
-      .option('--json', 'for programs')
+    folderOptions(webhooks.command(name).description(description)).option('--json', 'for programs')
 
   add('ls', 'endpoints, and what waits for each').action((options: Options) => {
     const rows = endpoints(outbox(options))
@@ -80,7 +77,8 @@ export function register(program: Command): void {
 
 function outbox({ data }: Options): OutboxState {
   const state = readOutbox(webhookFolder(data))
-  if (state === null) throw new UsageError(`${plain(data)} holds no outbox: name --data`)
+  if (state === null)
+    throw new UsageError(`${plain(data)} holds no outbox: name --config or --data`)
   return state
 }
 

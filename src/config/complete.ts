@@ -26,6 +26,28 @@ export type Origin = {
   readonly tree: SourceTree
 }
 
+/** Where a gate keeps what it writes, absolute. */
+export type Places = {
+  readonly data_dir: string
+  readonly head_file: string
+  readonly master_key_file: string
+}
+
+export function placesOf(given: GateFile, base: string): Places {
+  const data_dir = resolve(base, given.data_dir)
+  const { head_file } = given.journal
+  const { master_key_file } = given.evidence
+  return {
+    data_dir,
+    // Elsewhere than the journal (DESIGN §5): beside the data folder, not inside it.
+    head_file: head_file === undefined ? `${data_dir}.head` : resolve(base, head_file),
+    master_key_file:
+      master_key_file === undefined
+        ? resolve(data_dir, 'keys', 'evidence.key')
+        : resolve(base, master_key_file),
+  }
+}
+
 /** Short forms folded in, paths absolute, secrets known to be there. */
 export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
   const problems: ConfigProblem[] = []
@@ -159,13 +181,13 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     const pointer = place('/identity/mtls', subject)
     fault(pointer, `there is no agent ${agent}`, 'write it under identity.agents')
   }
-  const dataDir = path(given.data_dir)
+  const { data_dir, head_file, master_key_file } = placesOf(given, origin.base)
   const { tls, ...data } = given.listeners.data
   const config: GateConfig = {
     file: origin.file,
     operator: given.operator,
     mode: given.mode,
-    data_dir: dataDir,
+    data_dir,
     manifests: path(given.manifests),
     policies: path(given.policies),
     upstreams,
@@ -190,15 +212,8 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
       mtls: given.identity.mtls,
     },
     limits: given.limits,
-    journal: {
-      segment_bytes: given.journal.segment_bytes,
-      // Elsewhere than the journal (DESIGN §5): beside the data folder, not inside it.
-      head_file: maybe(given.journal.head_file) ?? `${dataDir}.head`,
-    },
-    evidence: {
-      master_key_file:
-        maybe(given.evidence.master_key_file) ?? resolve(dataDir, 'keys', 'evidence.key'),
-    },
+    journal: { segment_bytes: given.journal.segment_bytes, head_file },
+    evidence: { master_key_file },
     idempotency: given.idempotency,
     webhooks: record(
       Object.entries(given.webhooks).map(
@@ -209,6 +224,7 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     websocket: given.websocket,
     approvals: {
       open_per_agent: given.approvals.open_per_agent,
+      enabled: given.approvals.enabled ?? null,
       sources: record(
         Object.entries(given.approvals.sources).map(
           ([name, source]) => [name, sourceOf(place('/approvals/sources', name), source)] as const,

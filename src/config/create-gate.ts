@@ -13,6 +13,8 @@ export type CreateOptions = Partial<
   Pick<GateOptions, 'clock' | 'seam' | 'recorder' | 'concluding'>
 > & {
   readonly report?: (event: GateReport) => void
+  /** Whether people can be asked where gate.yaml says nothing of it: by default they cannot. */
+  readonly approvals?: boolean
   /** `nothing`: no manifests and no policies; every call is recorded, none is refused by them. */
   readonly judged?: 'by_files' | 'by_nothing'
 }
@@ -24,7 +26,7 @@ export type ConfiguredGate = RunningGate & {
 /** A running gate from a loaded gate.yaml. */
 export async function createGate(
   config: GateConfig,
-  { judged = 'by_files', report = () => undefined, ...options }: CreateOptions = {},
+  { judged = 'by_files', report = warn, approvals = false, ...options }: CreateOptions = {},
 ): Promise<ConfiguredGate> {
   const read = (): Source => (judged === 'by_files' ? fromFiles(config) : fromNothing(config))
   const source = read()
@@ -47,6 +49,7 @@ export async function createGate(
     identity: identityOf(config, report, judged === 'by_nothing'),
     report,
     ...options,
+    approvals: config.approvals.enabled ?? approvals,
   })
   return {
     ...gate,
@@ -55,6 +58,11 @@ export async function createGate(
       return next.ok ? gate.reload(next.source) : next.problems.map(sayProblem)
     },
   }
+}
+
+/** A program that takes no reports still has to learn that something is wrong. */
+const warn = ({ level, event, detail = '' }: GateReport): void => {
+  if (level !== 'info') process.emitWarning(`${event}: ${detail}`, { type: 'CapsuleGate' })
 }
 
 type Source =

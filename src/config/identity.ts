@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { JSONWebKeySet } from 'jose'
 import type { AgentRecord, IdentityOptions } from '../adapters/identity/identity.js'
 import type { JwtIssuer } from '../adapters/identity/jwt.js'
-import { watchTokens } from '../adapters/identity/watch-tokens.js'
+import { watchFile, watchTokens } from '../adapters/identity/watch-tokens.js'
 import { GateError } from '../core/error.js'
 import type { GateReport } from '../gate/stage.js'
 import type { GateConfig, IssuerConfig } from './model.js'
@@ -34,7 +34,7 @@ export function identityOf(
       }
       return all
     },
-    issuers: identity.jwt.map(issuerOf),
+    issuers: identity.jwt.map((issuer) => issuerOf(issuer, report)),
     certificates: new Map(
       Object.entries(identity.mtls).map(([subject, agent]) => [
         subject,
@@ -45,17 +45,25 @@ export function identityOf(
   }
 }
 
-const issuerOf = (config: IssuerConfig): JwtIssuer => ({
+const issuerOf = (config: IssuerConfig, report: (event: GateReport) => void): JwtIssuer => ({
   issuer: config.issuer,
   audience: config.audience,
   jwks:
     config.jwks.kind === 'url'
       ? { kind: 'remote', url: config.jwks.url }
-      : { kind: 'static', set: keySet(config.jwks.path) },
+      : { kind: 'file', read: keysOf(config.jwks.path, report) },
   agentClaim: config.agent_claim,
   rolesClaim: config.roles_claim,
   developerClaim: config.developer_claim,
 })
+
+/** A start needs a readable set; one that is damaged later leaves no key that verifies. */
+function keysOf(path: string, report: (event: GateReport) => void): () => JSONWebKeySet {
+  keySet(path)
+  const failed = (error: unknown): void =>
+    report({ level: 'error', event: 'jwks_unreadable', detail: String(error) })
+  return watchFile(path, () => keySet(path), { keys: [] }, failed)
+}
 
 function keySet(path: string): JSONWebKeySet {
   try {

@@ -27,6 +27,8 @@ export type LoadedJudges =
       readonly ok: true
       readonly judges: Judges
       readonly warnings: readonly Finding[]
+      /** Policies and constraints that want a person to decide. */
+      readonly asking: readonly string[]
       /** Bytes by digest, for the public store: with them anyone re-derives a verdict. */
       readonly documents: readonly { readonly digest: string; readonly bytes: Uint8Array }[]
     }
@@ -64,6 +66,14 @@ export async function loadJudges(
       policy,
     },
     warnings: loaded.warnings,
+    asking: [
+      ...set.policies.filter(({ hem }) => hem).map(({ id }) => `policy ${id}`),
+      ...manifests.flatMap(({ manifest }) =>
+        Object.entries(manifest.constraints)
+          .filter(([, { on_fail, on_error }]) => on_fail === 'hitl' || on_error === 'hitl')
+          .map(([id]) => `constraint ${id}`),
+      ),
+    ],
     documents: [
       { digest: set.digest, bytes: utf8(set.document) },
       ...manifests.map(({ manifest, digest }) => ({

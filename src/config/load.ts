@@ -3,18 +3,46 @@ import type { z } from 'zod'
 import { toPlain } from '../core/json/value.js'
 import { escapePointer } from '../core/manifest/pointer.js'
 import type { SourceTree } from '../core/manifest/tree.js'
-import { completeConfig } from './complete.js'
+import { completeConfig, type Places, placesOf } from './complete.js'
 import { type ConfigProblem, type LoadedConfig, problem } from './model.js'
 import { applyOverrides } from './overrides.js'
 import { readText } from './read-text.js'
-import { gateFile, gateJsonSchema } from './schema.js'
+import { type GateFile, gateFile, gateJsonSchema } from './schema.js'
 import { readYaml } from './yaml.js'
 
+type Env = Readonly<Record<string, string | undefined>>
+
 /** Environment over file over defaults. Null: no file, defaults from the working directory. */
-export function loadConfig(
-  path: string | null,
-  env: Readonly<Record<string, string | undefined>>,
-): LoadedConfig {
+export function loadConfig(path: string | null, env: Env): LoadedConfig {
+  const read = readGateFile(path, env)
+  if (!read.ok) return read
+  const { file, base, label, tree } = read
+  return completeConfig(read.given, { file, base, env, label, tree })
+}
+
+/** Only where a gate keeps its data: for commands that run without the gate's secrets around them. */
+export function loadPlaces(
+  path: string,
+  env: Env,
+):
+  | { readonly ok: true; readonly places: Places }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] } {
+  const read = readGateFile(path, env)
+  return read.ok ? { ok: true, places: placesOf(read.given, read.base) } : read
+}
+
+type ReadGateFile =
+  | {
+      readonly ok: true
+      readonly given: GateFile
+      readonly file: string | null
+      readonly base: string
+      readonly label: string
+      readonly tree: SourceTree
+    }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
+
+function readGateFile(path: string | null, env: Env): ReadGateFile {
   const file = path === null ? null : resolve(path)
   const label = file === null ? 'defaults' : basename(file)
   const read = file === null ? EMPTY : readFile(file, label)
@@ -29,7 +57,7 @@ export function loadConfig(
     return { ok: false, problems }
   }
   const base = file === null ? process.cwd() : dirname(file)
-  return completeConfig(parsed.data, { file, base, env, label, tree: read.tree })
+  return { ok: true, given: parsed.data, file, base, label, tree: read.tree }
 }
 
 const EMPTY = { ok: true, tree: { value: new Map(), at: () => null } as SourceTree } as const

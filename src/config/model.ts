@@ -86,6 +86,8 @@ export type GateConfig = {
   readonly websocket: readonly RouteConfig[]
   readonly approvals: {
     readonly open_per_agent: number
+    /** Null: as the mount has it, on under `serve` and off inside a program. */
+    readonly enabled: boolean | null
     readonly sources: { readonly [name: string]: SourceConfig }
   }
   readonly log: GateFile['log']

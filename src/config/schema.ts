@@ -243,6 +243,8 @@ export const gateFile = z
       .strictObject({
         /** So many calls of one agent may wait for people at once. */
         open_per_agent: z.int().min(1).max(100_000).default(100),
+        /** Whether people can be asked. Default: yes under `serve`, no for a gate inside a program. */
+        enabled: z.boolean().optional(),
         sources: z.record(name, decisionSource).prefault({}),
       })
       .prefault({}),

@@ -12,6 +12,10 @@ export type VerdictTold = {
   readonly verdict_class: string
   readonly tool: string | null
   readonly agent: string | null
+  /** Of an HTTP call. */
+  readonly method: string | null
+  /** Why the caller is not known, where that ended the call; never a credential. */
+  readonly cause: string | null
   readonly developer: string
   readonly mode: string | null
   readonly policy_digest: string | null
@@ -20,7 +24,9 @@ export type VerdictTold = {
 }
 
 type Timing = { readonly start: number; upstream: number | null }
-type Joined = Pick<VerdictTold, 'code' | 'tool' | 'agent'> & { readonly timing: Timing | null }
+type Joined = Pick<VerdictTold, 'code' | 'tool' | 'agent' | 'method' | 'cause'> & {
+  readonly timing: Timing | null
+}
 
 /** Capsules that were announced and never became durable: the oldest are forgotten. */
 const MAX_WAITING = 4096
@@ -52,6 +58,8 @@ export function watchVerdicts(
       verdict_class: capsule.disposition.verdict_class,
       tool: joined?.tool ?? null,
       agent: joined?.agent ?? null,
+      method: joined?.method ?? null,
+      cause: joined?.cause ?? null,
       developer: capsule.developer,
       mode: capsule['dev.capsulegate.mode'] ?? null,
       policy_digest: capsule['dev.capsulegate.policy_digest'] ?? null,
@@ -62,12 +70,15 @@ export function watchVerdicts(
 
   return {
     concluding({ code, known }, capsule) {
+      const { identified } = known
       const [oldest] = waiting.keys()
       if (waiting.size >= MAX_WAITING && oldest !== undefined) waiting.delete(oldest)
       waiting.set(capsule.capsule_id, {
         code,
         tool: known.rule?.tool ?? null,
-        agent: known.identified.kind === 'known' ? known.identified.agent : null,
+        agent: identified.kind === 'known' ? identified.agent : null,
+        method: known.call.kind === 'http' ? known.call.method : null,
+        cause: code === 'unauthenticated' && identified.kind === 'unknown' ? identified.why : null,
         timing: timings.get(known.call) ?? null,
       })
     },

@@ -46,9 +46,13 @@ const AGENT_KEYS = 100_000
 
 /** Wiring by hand: adapters into ports, judges from disk, then recovery and the canary (DESIGN §4). */
 export async function openGate(options: GateOptions): Promise<RunningGate> {
-  const { report, clock = systemClock } = options
+  const { report, clock = systemClock, approvals = true } = options
   const loaded = await loadJudges(options)
   if (!loaded.ok) throw new GateError('config_invalid', loaded.problems.join('\n'))
+  if (!approvals && loaded.asking.length > 0) {
+    const detail = `${loaded.asking.join(', ')} want a person to decide, and approvals are off here: such calls are refused (decision_needed). Set approvals: {enabled: true} where people can be asked.`
+    report({ level: 'warn', event: 'approvals_off', detail })
+  }
   const data = await openData({
     ...options,
     clock,
@@ -76,7 +80,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         crypto: nodeCrypto,
         clock,
         timer: options.timer ?? systemTimer,
-        approvals: options.approvals ?? true,
+        approvals,
         openPerAgent: options.openPerAgent ?? OPEN_PER_AGENT,
         subscribe: data.subscribe,
         ids: systemIds(clock),

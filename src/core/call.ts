@@ -34,10 +34,10 @@ export type HttpCall = Common & {
   readonly target: string
   /** Lower-case names in received order, duplicates kept. */
   readonly headers: readonly Header[]
-  /** `too_large` and `aborted` mean that the mount could not read it all. */
+  /** `too_large` and `aborted`: the mount could not read it all; `consumed`: others had read it before. */
   readonly body:
     | { readonly kind: 'read'; readonly bytes: Uint8Array }
-    | { readonly kind: 'too_large' | 'aborted' }
+    | { readonly kind: 'too_large' | 'aborted' | 'consumed' }
     /** Left on the wire: the caller is unknown, or its share of memory for bodies is used up. */
     | { readonly kind: 'unread' | 'no_room' }
     /** Two readers could take the message for two different ones; `fault` says where. */

@@ -11,6 +11,8 @@ export const LOCAL_ERRORS = {
   journal_unwritable: 'Check space, mount options and ownership of the data folder.',
   evidence_unwritable: 'Check space, mount options and ownership of the data folder.',
   key_unusable: 'Run `capsule-gate keys create`, or restore the key folder with mode 0600.',
+  listener_unavailable:
+    'Stop what uses the address, or choose another host or port under `listeners` in gate.yaml (serve: --host, --port, --admin-port).',
   config_invalid: 'Correct the named file and line; nothing was changed.',
 } as const
 export type LocalCode = keyof typeof LOCAL_ERRORS

@@ -1,9 +1,11 @@
-import type { HttpCall } from '../core/call.js'
+import type { Call, HttpCall } from '../core/call.js'
 import { match as matchRule } from '../core/manifest/match.js'
 import { readArgs } from '../core/manifest/read-args.js'
 import type { NotRead } from '../core/manifest/read-result.js'
 import type { RefusalCode } from '../core/verdict/table.js'
+import type { EvidencePart } from '../ports.js'
 import { advance } from './advance.js'
+import { saltedPart } from './dispatch.js'
 import { Exit } from './exit.js'
 import { digestRequest } from './request-digest.js'
 import { isHttp, type Known, type Matched, type Parts, type Recognized } from './stage.js'
@@ -23,13 +25,17 @@ const UNREADABLE = {
   arg_ambiguous: 'arguments_invalid',
 } as const satisfies Record<string, RefusalCode>
 
+const CONSUMED =
+  'a body parser ran before the gate: put the gate before express.json() and every other body parser'
+
 /** Which tool is this, and can its arguments be read without doubt? Unmatched and unreadable end here. */
 export function match(opened: Recognized, parts: Parts): Matched {
   const { call, world } = opened
-  if (isHttp(call) && call.body.kind !== 'read') throw unreadBody(opened, call.body)
+  if (isHttp(call) && call.body.kind !== 'read') throw unreadBody(opened, call.body, parts)
   const found = matchRule(world.router, call)
   if (!found.ok) {
-    throw new Exit(opened, UNMATCHED[found.code], { observed: found.code }, { fault: found.detail })
+    const known = advance(opened, { evidence: [requestLine(call, parts)] })
+    throw new Exit(known, UNMATCHED[found.code], { observed: found.code }, { fault: found.detail })
   }
   const { rule, manifest, manifestDigest } = found.route
   const mode = world.mode === 'observe' || manifest.mode === 'observe' ? 'observe' : 'enforce'
@@ -64,6 +70,7 @@ function refuseUnread(known: Known, { query: [name], members: [pointer] }: NotRe
 function unreadBody(
   opened: Recognized,
   body: Exclude<HttpCall['body'], { kind: 'read' }>,
+  parts: Parts,
 ): Exit | TypeError {
   switch (body.kind) {
     case 'malformed': {
@@ -74,9 +81,23 @@ function unreadBody(
       return new Exit(opened, 'body_too_large')
     case 'aborted':
       return new Exit(opened, 'body_aborted')
+    case 'consumed': {
+      const { actionId } = opened
+      parts.report({ level: 'error', event: 'body_consumed', actionId, detail: CONSUMED })
+      return new Exit(opened, 'body_consumed')
+    }
     case 'no_room':
       return new Exit(opened, 'bodies_exhausted', {}, { retry_after_seconds: 1 })
     case 'unread':
       return new TypeError("a known caller's body was left unread")
   }
 }
+
+/** What no rule names is named nowhere else: operators find it in the private record of the refusal. */
+const requestLine = (call: Call, parts: Parts): EvidencePart =>
+  saltedPart(
+    'request',
+    'unmatched',
+    isHttp(call) ? { method: call.method, target: call.target } : { tool: call.tool },
+    parts,
+  )

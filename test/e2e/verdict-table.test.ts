@@ -33,6 +33,7 @@ verdictTable({
     body_too_large: 'the body is the program’s own',
     bodies_exhausted: 'the body is the program’s own',
     body_aborted: 'the body is the program’s own',
+    body_consumed: 'the body is the program’s own',
     unauthenticated: 'the program vouches for the agent',
   },
   open: throughFetch,

@@ -94,7 +94,8 @@ export async function throughGovernedProxy(running: RunningGate): Promise<Way> {
     reached: () => net.reached.promise,
     async ask(call) {
       const proxy = governedProxy({ gate: running, target: net.origin() })
-      const { port, close } = await listen(express().use(proxy as never))
+      const app = express().use(parserFor(call.body.kind === 'consumed'), proxy as never)
+      const { port, close } = await listen(app)
       opened.push({ close }, proxy)
       return askHttp(port, call)
     },
@@ -112,7 +113,11 @@ export async function throughMiddleware(running: RunningGate): Promise<Way> {
     reached.tell()
     answer(doing, res as unknown as express.Response)
   }
-  const { port, close } = await listen(express().use(gate(running) as never, handler as never))
+  const parser: AppHandler = (req, res, next) =>
+    parserFor(doing.code === 'body_consumed')(req as never, res as never, next)
+  const { port, close } = await listen(
+    express().use(parser as never, gate(running) as never, handler as never),
+  )
   return {
     async behave(next) {
       doing = next
@@ -122,6 +127,10 @@ export async function throughMiddleware(running: RunningGate): Promise<Way> {
     close,
   }
 }
+
+/** A body parser where it must not be, for the row that it brings about. */
+const parserFor = (wrong: boolean): express.RequestHandler =>
+  wrong ? express.json() : (_req, _res, next) => next()
 
 /** What a handler does where an upstream would do what the row's tool does. */
 function answer({ code, cut }: Doing, res: express.Response): void {
@@ -246,11 +255,13 @@ async function askHttp(port: number, call: HttpCall): Promise<Told | null> {
     ...(body.kind === 'malformed' ? ['content-type: text/plain', 'content-length: 0'] : []),
     ...(body.kind === 'too_large' ? ['content-length: 99999999'] : []),
     ...(body.kind === 'aborted' || body.kind === 'no_room' ? ['content-length: 100'] : []),
+    ...(body.kind === 'consumed' ? ['content-length: 2'] : []),
     ...(body.kind === 'read' ? [`content-length: ${body.bytes.length}`] : []),
   ]
   const client = await rawClient(port)
   client.send(`${lines.join('\r\n')}\r\n\r\n`)
   if (body.kind === 'read') client.send(body.bytes)
+  if (body.kind === 'consumed') client.send('{}')
   if (body.kind === 'aborted') {
     client.socket.end('{"a"')
     return null

@@ -118,6 +118,7 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   body_too_large: { call: refund('5', { body: { kind: 'too_large' } }) },
   bodies_exhausted: { call: refund('5', { body: { kind: 'no_room' } }), doing: 'no_memory' },
   body_aborted: { call: refund('5', { body: { kind: 'aborted' } }) },
+  body_consumed: { call: refund('5', { body: { kind: 'consumed' } }) },
   body_unreadable: {
     call: post('/v1/refunds', '{"order":"a","order":"b","currency":"EUR","amount":"1"}'),
   },

@@ -14,6 +14,8 @@ export type JwtIssuer = {
   readonly audience: string
   readonly jwks:
     | { readonly kind: 'static'; readonly set: JSONWebKeySet }
+    /** Asked for each token; a set that is another object has taken the place of the one before. */
+    | { readonly kind: 'file'; readonly read: () => JSONWebKeySet }
     | { readonly kind: 'remote'; readonly url: string }
   /** Claim that names the agent; default `sub`. */
   readonly agentClaim: string
@@ -53,6 +55,19 @@ export function createJwtVerifier(issuers: readonly JwtIssuer[]): JwtVerifier {
 
 function keySet({ jwks }: JwtIssuer): JWTVerifyGetKey {
   if (jwks.kind === 'static') return createLocalJWKSet(jwks.set)
+  if (jwks.kind === 'file') {
+    const { read } = jwks
+    let set = read()
+    let keys = createLocalJWKSet(set)
+    return (header, token) => {
+      const now = read()
+      if (now !== set) {
+        set = now
+        keys = createLocalJWKSet(set)
+      }
+      return keys(header, token)
+    }
+  }
   // jose caches the set and waits between refetches for unknown key ids.
   return createRemoteJWKSet(new URL(jwks.url), {
     cooldownDuration: 30_000,

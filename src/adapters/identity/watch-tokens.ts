@@ -2,32 +2,31 @@ import { statSync } from 'node:fs'
 import type { AgentRecord } from './identity.js'
 import { readTokens, tokensFile } from './tokens.js'
 
-/** How long a token may still work after it was revoked in another process. */
+/** How long a token or key may still work after it was taken away in another process. */
 const LOOK_EVERY_MS = 1_000
 
-/**
- * The token file by hash, read again when it changes. A file that cannot be read leaves nobody
- * known: a revocation must not be undone by damage.
- */
-export function watchTokenFile<T>(
-  dir: string,
-  read: (dir: string) => ReadonlyMap<string, T>,
+/** What a file says about who is known, read again when it changes. */
+export function watchFile<T>(
+  path: string,
+  read: () => T,
+  /** What holds while it cannot be read: a revocation must not be undone by damage. */
+  nobody: T,
   failed: (error: unknown) => void,
-): () => ReadonlyMap<string, T> {
-  let known: ReadonlyMap<string, T> = new Map()
+): () => T {
+  let known = nobody
   let version = ''
   let looked = Number.NEGATIVE_INFINITY
   return () => {
     const now = performance.now()
     if (now - looked < LOOK_EVERY_MS) return known
     looked = now
-    const found = versionOf(tokensFile(dir))
+    const found = versionOf(path)
     if (found === version) return known
     version = found
     try {
-      known = read(dir)
+      known = read()
     } catch (error) {
-      known = new Map()
+      known = nobody
       failed(error)
     }
     return known
@@ -38,6 +37,12 @@ function versionOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false })
   return stat === undefined ? 'absent' : `${stat.ino}:${stat.mtimeMs}:${stat.size}`
 }
+
+export const watchTokenFile = <T>(
+  dir: string,
+  read: (dir: string) => ReadonlyMap<string, T>,
+  failed: (error: unknown) => void,
+): (() => ReadonlyMap<string, T>) => watchFile(tokensFile(dir), () => read(dir), new Map(), failed)
 
 /** The agents' own tokens. */
 export const watchTokens = (

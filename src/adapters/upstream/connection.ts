@@ -1,4 +1,4 @@
-import { connect, isIP, type Socket } from 'node:net'
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import {
   type ConnectionOptions,
   connect as connectTls,
@@ -104,6 +104,8 @@ export type Origin = {
   readonly host: string
   readonly port: number
   readonly tls: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> | null
+  /** Asked for each new connection; absent: the system's resolver. */
+  readonly lookup?: LookupFunction
 }
 export type Unconnected = { readonly cause: string; readonly deadline: boolean }
 
@@ -148,13 +150,13 @@ export function openConnection(
   })
 }
 
-function begin({ host, port, tls }: Origin): Socket {
-  if (tls === null) return connect({ host, port, noDelay: true, allowHalfOpen: true })
+function begin({ host, port, tls, lookup }: Origin): Socket {
+  const to = { host, port, ...(lookup === undefined ? {} : { lookup }) }
+  if (tls === null) return connect({ ...to, noDelay: true, allowHalfOpen: true })
   // allowHalfOpen is documented for tls.connect and missing from its types.
   const options: ConnectionOptions & { allowHalfOpen: true } = {
     ...tls,
-    host,
-    port,
+    ...to,
     allowHalfOpen: true,
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ALPNProtocols: ['http/1.1'],

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import type { Header } from '../../core/call.js'
 import type { Observation } from '../../core/capsule/observation.js'
 import type { ToolRule } from '../../core/manifest/model.js'
@@ -20,6 +21,8 @@ export type UpstreamOptions = {
   readonly ca?: string | readonly string[]
   readonly cert?: string
   readonly key?: string
+  /** Resolves the origin's host for each new connection; absent: the system's resolver. */
+  readonly lookup?: LookupFunction
   /** Read for every call, put on the wire and nowhere else. */
   readonly credential?: { readonly header: string; value(): string }
   /** JSON bodies up to this many octets are read and bound as JSON; default 1 MiB. */
@@ -143,6 +146,7 @@ function originOf(options: UpstreamOptions): { origin: Origin; host: string } {
       // An IPv6 literal stands in brackets in a URL and without them everywhere else.
       host: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
+      ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
       tls: isTls
         ? {
             ...(ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : [...ca] }),

@@ -29,7 +29,7 @@ export async function startDemoGate(
   const report = (event: { level: string; event: string; detail?: string }): void => {
     if (event.level === 'error') complain(`${event.event} ${event.detail ?? ''}`)
   }
-  const gate = await createGate(config, { report })
+  const gate = await createGate(config, { report, approvals: true })
   const upstreams = createUpstreams(config, {})
   const proxy = createProxy({
     gate,

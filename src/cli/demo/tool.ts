@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { GateError } from '../../core/error.js'
 
 /** A payments API that does what real ones do: it answers, refuses, dawdles and breaks off. */
 export type DemoTool = { readonly origin: string; close(): Promise<void> }
@@ -38,7 +39,7 @@ export async function listenNear(
   try {
     return await bind(preferred)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const { code } = (error instanceof GateError ? error.cause : error) as NodeJS.ErrnoException
     if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error
     return bind(0)
   }

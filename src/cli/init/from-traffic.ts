@@ -1,6 +1,6 @@
 import { OBSERVE_ALL } from '../../config/observe-all.js'
 import { FORWARDED_BY_DEFAULT } from '../../core/manifest/headers.js'
-import { withData } from '../data-folder.js'
+import { type Folder, withData } from '../data-folder.js'
 import { UsageError } from '../output.js'
 import { type Written, writeManifest } from './draft.js'
 import { observedCalls, type Skipped } from './observed.js'
@@ -8,8 +8,9 @@ import { createRehearsal } from './rehearse.js'
 import { createLearner } from './traffic.js'
 
 /** A manifest from what a gate recorded; then every call again, read as the written one reads it. */
-export function fromTraffic(data: string, id: string): Promise<Written> {
-  return withData({ data }, 'stop it first', async (opened) => {
+export function fromTraffic(folder: Folder, id: string): Promise<Written> {
+  const { data } = folder
+  return withData(folder, 'stop it first', async (opened) => {
     const skipped: Skipped = { refused: 0, notKept: 0 }
     const learner = createLearner()
     let calls = 0

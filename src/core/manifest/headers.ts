@@ -9,12 +9,22 @@ export const FORWARDED_BY_DEFAULT = [
   'traceparent',
 ] as const
 
-const HEADER = /^[a-z0-9!#$%&'*+.^_`|~-]{1,64}$/
-/** Framing, credentials, the gate's own, and whatever turns a judged method or path into another. */
-const NEVER =
-  /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|host|expect|cookie2?|authorization|proxy-.*|gate-.*|agent-intent|agent-mandate|x-http-method(?:-override)?|x-method-override|x-original-url|x-rewrite-url|prefer)$/
+/** Fields by which frameworks take another method or path than the one that was judged. */
+export const OVERRIDE_HEADERS: readonly string[] = [
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-url',
+  'x-rewrite-url',
+]
 
-export const isForwardable = (name: string): boolean => HEADER.test(name) && !NEVER.test(name)
+const HEADER = /^[a-z0-9!#$%&'*+.^_`|~-]{1,64}$/
+/** Framing, credentials and the gate's own. */
+const NEVER =
+  /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|host|expect|cookie2?|authorization|proxy-.*|gate-.*|agent-intent|agent-mandate|prefer)$/
+
+export const isForwardable = (name: string): boolean =>
+  HEADER.test(name) && !NEVER.test(name) && !OVERRIDE_HEADERS.includes(name)
 
 /** These differ between sendings of one and the same request, so a rule binds them only if it names them. */
 const PER_SENDING = /^(?:traceparent|tracestate|baggage|b3|x-b3-.*|idempotency-key)$/

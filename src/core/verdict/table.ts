@@ -73,6 +73,14 @@ export const TABLE = {
     'Wait for the answers to your earlier calls, then send it again; nothing was dispatched.',
   ]),
   body_aborted: denied(400, HTTP, ['The request body ended early.', FIX_AND_RESEND]),
+  body_consumed: broken(
+    503,
+    ['middleware', 'governed_proxy'],
+    [
+      'A body parser of this application read the request body before the gate could.',
+      'Do not retry; the operator has to put the gate before the body parser. Nothing was dispatched.',
+    ],
+  ),
   body_unreadable: denied(400, EVERYWHERE, [
     'The request body is not strict UTF-8 JSON of the expected type.',
     'Send application/json without content coding, byte order mark or duplicate names.',
@@ -116,7 +124,7 @@ export const TABLE = {
   policy_error: broken(503, EVERYWHERE, ['Policy could not be evaluated.', SAFE_TO_RETRY]),
   // approve
   decision_needed: row('needs_decision', 'needs_input', 'none', 403, EVERYWHERE, [
-    'A human must decide this call and nobody can be asked here.',
+    'A human must decide this call, and approvals are off here: nobody can be asked.',
     'Do not retry; tell your user that a person has to take this step.',
   ]),
   approval_pending: row('hitl_dispatched', 'needs_input', 'none', 202, EVERYWHERE, [

@@ -4,6 +4,7 @@ import type { GateConfig } from '../../config/model.js'
 import type { RunningGate } from '../../config/wire.js'
 import type { GateReport } from '../../gate/stage.js'
 import { createApprover } from '../approver/router.js'
+import { listen } from '../listen.js'
 import { type AppOptions, createApp } from './app.js'
 import { createSources } from './approvals-sources.js'
 import { adminTokens } from './authenticate.js'
@@ -18,11 +19,11 @@ export type AdminServer = {
 }
 
 export const createAdmin = (options: AppOptions): AdminServer =>
-  serverOf(createApp(ROUTES, options, createApprover(options)) as RequestListener)
+  serverOf('admin', createApp(ROUTES, options, createApprover(options)) as RequestListener)
 
 /** Prometheus text without a token, for a scraper on the same host; it says nothing but numbers and names of tools. */
 const createMetricsListener = (metrics: Metrics): AdminServer =>
-  serverOf((request, response) => {
+  serverOf('metrics', (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end()
       return
@@ -33,20 +34,13 @@ const createMetricsListener = (metrics: Metrics): AdminServer =>
     )
   })
 
-function serverOf(listener: RequestListener): AdminServer {
+function serverOf(name: 'admin' | 'metrics', listener: RequestListener): AdminServer {
   const server: Server = createServer(
     { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 10_000 },
     listener,
   )
   return {
-    listen: (port, host) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(port, host, () => {
-          server.off('error', reject)
-          resolve(server.address() as AddressInfo)
-        })
-      }),
+    listen: (port, host) => listen(server, name, port, host),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -98,7 +92,13 @@ export async function attachAdmin(
   const admin = await server.listen(port, host)
   const scraped = createMetricsListener(metrics)
   const { metrics: open } = config.listeners
-  const scrape = open === null ? null : await scraped.listen(open.port, LOOPBACK)
+  const scrape =
+    open === null
+      ? null
+      : await scraped.listen(open.port, LOOPBACK).catch(async (error: unknown) => {
+          await server.close()
+          throw error
+        })
   const halt = (): void => haltAll(gate, report)
   process.on('SIGUSR2', halt)
   return {

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { ResponseBody } from '../../adapters/upstream/response-body.js'
 import { mayBeJson } from '../../adapters/upstream/witness.js'
 import type { HeldResponse } from '../../ports.js'
 import { letGoWhenOut } from '../proxy/hold.js'
 import type { Recorded } from '../proxy/response-headers.js'
+import { guardSocket } from './guard-socket.js'
 import { applyWriteHead, type HandlerHead, readHandlerHead } from './head.js'
 import { createOutlet, type Held, type OutletOptions } from './outlet.js'
 
@@ -50,6 +52,8 @@ export type InterceptOptions = OutletOptions & {
 const KEPT_BACK = 'kept back by the gate'
 const WATCHED = ['write', 'end', 'writeHead', 'flushHeaders', 'destroy', 'emit'] as const
 type Watched = (typeof WATCHED)[number]
+/** They send a message of their own, which is no answer. */
+const INFORMATIONAL = ['writeContinue', 'writeProcessing', 'writeEarlyHints'] as const
 const MUTED = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'addTrailers'] as const
 
 export function intercept(
@@ -70,6 +74,8 @@ export function intercept(
 
   let phase: 'observing' | 'ended' | 'over' = 'observing'
   let passing = 0
+  let flushing = false
+  let unguard = (): void => undefined
   let head: HandlerHead | null = null
   let body: ResponseBody | null = null
   let length = 0
@@ -106,7 +112,7 @@ export function intercept(
       ...(seen === undefined ? {} : { partial: { digest: seen.digest, length: seen.length } }),
     })
   }
-  /** Written with the prototype's own methods: what the client got was not seen here. */
+  /** Written with the prototype's own methods or on the socket: that would not have been seen here. */
   const aroundTheGate = (): void => {
     broken('answered_around_the_gate')
     call('destroy', [])
@@ -192,6 +198,14 @@ export function intercept(
     },
     /** A client that leaves does not stop a handler, so it is not told; an event stream's is (DESIGN §2.3). */
     emit(...args) {
+      // A pipelined request's turn has come; what its answer said so far follows in the same turn.
+      if (args[0] === 'socket' && args[1] instanceof Socket && phase !== 'over') {
+        flushing = true
+        process.nextTick(() => {
+          flushing = false
+        })
+        guard(args[1])
+      }
       if (args[0] !== 'close' || phase === 'over') return call('emit', args)
       closed = true
       if (head?.events === true) broken('event_stream_closed')
@@ -201,9 +215,18 @@ export function intercept(
     },
   }
   for (const name of WATCHED) replace(name, handlers[name])
+  for (const name of INFORMATIONAL) {
+    const own = Reflect.get(res, name) as (...args: unknown[]) => unknown
+    replace(name, (...args: unknown[]) => real(() => Reflect.apply(own, res, args)))
+  }
+  const guard = (socket: Socket): void => {
+    unguard = guardSocket(socket, () => passing > 0 || flushing || phase === 'over', aroundTheGate)
+  }
+  if (res.socket !== null) guard(res.socket)
 
   const restore = (): void => {
     outlet.left()
+    unguard()
     phase = 'over'
     for (const [name, descriptor] of theirs) {
       if (descriptor === undefined) Reflect.deleteProperty(res, name)

@@ -15,9 +15,6 @@ import {
 import { type RequestHead, readHead } from '../proxy/read-request.js'
 import type { RestOfBody } from '../proxy/respond.js'
 
-const CONSUMED =
-  'the request body was read before the gate saw it: mount the gate before express.json() and every other body parser'
-
 export type ReadCall = {
   readonly call: HttpCall
   readonly identified: Identified
@@ -45,9 +42,7 @@ export async function readCall(
   const call = { ...head, ...to(head) }
   const room = gate.memory.bodyOf(identified.agent)
   const body = await readWhole(req, head, limits, room)
-  return body === 'consumed'
-    ? { call: withoutBody(call), identified, rest: 'drained', room }
-    : { call: { ...call, body }, identified, rest: restOf(body), room }
+  return { call: { ...call, body }, identified, rest: restOf(body), room }
 }
 
 async function readWhole(
@@ -55,24 +50,13 @@ async function readWhole(
   head: RequestHead,
   limits: BodyLimits,
   room: BodyRoom,
-): Promise<Body | 'consumed'> {
+): Promise<Body> {
   const fault = headFault({ ...head, httpVersion: req.httpVersion })
   if (fault !== null) return { kind: 'malformed', fault }
   const known = bodyFromHead(req, limits, room)
   if (known !== null) return known
   // Text instead of octets is no body either: what was sent cannot be told from it.
-  if (req.readableDidRead || req.readableEncoding !== null) return 'consumed'
+  if (req.readableDidRead || req.readableEncoding !== null) return { kind: 'consumed' }
   if (req.destroyed) return { kind: 'aborted' }
   return readBody(req, limits, room).body
 }
-
-/**
- * Whoever looks at this body fails, and the spine records that as its own failure: `gate_failed`, with
- * the reason in the operator's report. An empty body in its place would be judged as if it were sent.
- */
-const withoutBody = (call: Omit<HttpCall, 'body'>): HttpCall => ({
-  ...call,
-  get body(): never {
-    throw new Error(CONSUMED)
-  },
-})

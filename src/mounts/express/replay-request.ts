@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { parse } from '../../core/json/parse.js'
+import { OVERRIDE_HEADERS } from '../../core/manifest/headers.js'
 import { fromUtf8 } from '../../core/text.js'
 
 /** A request as Express and Connect hand it on. */
@@ -13,12 +14,28 @@ const JSON_TYPE = /^application\/(?:json|[!#$%&'*+\-.^_`|~0-9a-z]+\+json)[ \t]*(
  * stream, for parsers and uploads that want to read it themselves.
  */
 export function replayRequest(req: AppRequest, bytes: Uint8Array): void {
+  dropOverrides(req)
   req.body = judgedValue(req, bytes)
   if (!req.readableDidRead) return
   // An ended stream takes nothing back, so the message gets a fresh readable half; its listeners stay.
   Reflect.apply(Readable, req, [{ autoDestroy: false }])
   if (bytes.length > 0) req.push(bytes)
   req.push(null)
+}
+
+/** A handler that obeyed one of these would run another method or path than the one that was judged. */
+function dropOverrides(req: AppRequest): void {
+  const kept: string[] = []
+  for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
+    const [name = '', value = ''] = req.rawHeaders.slice(i, i + 2)
+    if (!OVERRIDE_HEADERS.includes(name.toLowerCase())) kept.push(name, value)
+  }
+  if (kept.length === req.rawHeaders.length) return
+  for (const name of OVERRIDE_HEADERS) {
+    delete req.headers[name]
+    delete req.headersDistinct[name]
+  }
+  req.rawHeaders.splice(0, req.rawHeaders.length, ...kept)
 }
 
 /** The value that was judged when it is JSON to the strict parser, else the octets themselves. */

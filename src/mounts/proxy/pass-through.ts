@@ -6,6 +6,7 @@ import { readTarget } from '../../core/manifest/target.js'
 import { problem, unrecordedProblem } from '../../core/verdict/problem.js'
 import { TABLE } from '../../core/verdict/table.js'
 import { recordPassthrough } from '../../gate/pass-through.js'
+import { hangUp } from './client-error.js'
 import { headFault } from './head-fault.js'
 import { withRoom } from './hold.js'
 import type { ProxyOptions } from './options.js'
@@ -112,6 +113,8 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
       const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
       // WebSocket has no half-closed state: a client that has ended is gone.
       socket.once('end', () => socket.destroy())
+      // Nor is a tool that has ended: octets that nobody takes would keep the connection open for ever.
+      socket.once('finish', () => hangUp(socket))
       if (signal.aborted) socket.destroy()
       signal.addEventListener('abort', () => socket.destroy(), { once: true })
       proxy.upgrade(req, socket, head)

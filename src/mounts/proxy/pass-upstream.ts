@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 import { createProxyMiddleware } from 'http-proxy-middleware'
 import { endToEnd, listOf } from '../../adapters/upstream/fields.js'
+import { OVERRIDE_HEADERS } from '../../core/manifest/headers.js'
 import type { Report } from './options.js'
 import { rawHeaders } from './read-request.js'
 import type { Release } from './release.js'
@@ -22,11 +23,7 @@ const STRIPPED = [
   'authorization',
   'gate-approval',
   'proxy-authorization',
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'x-original-url',
-  'x-rewrite-url',
+  ...OVERRIDE_HEADERS,
 ]
 const BAD_GATEWAY: Passed = { status: 502, complete: false }
 

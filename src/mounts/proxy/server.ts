@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { utf8 } from '../../core/text.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
+import { listen } from '../listen.js'
 import { backgroundDispatch } from './background.js'
 import { refuseBytes } from './client-error.js'
 import { type Connections, trackConnections } from './connections.js'
@@ -158,7 +159,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
 
   return {
     async listen(port, host) {
-      const address = await listen(server, port, host)
+      const address = await listen(server, 'data', port, host)
       options.gate
         .dispatchApproved(backgroundDispatch(options, cutOff.signal))
         .catch((error: unknown) =>
@@ -225,13 +226,3 @@ const secureContext = ({ cert, key, clientCa }: TlsFiles) => ({
 /** A certificate that fails is never taken for none. */
 const isUnverified = (socket: TLSSocket): boolean =>
   !socket.authorized && Object.keys(socket.getPeerCertificate()).length > 0
-
-function listen(server: Server | TlsServer, port: number, host: string): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve(server.address() as AddressInfo)
-    })
-  })
-}

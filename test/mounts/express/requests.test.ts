@@ -26,12 +26,12 @@ describe.each(VERSIONS)('%s: the request', (_, made) => {
       ask(stand.port, post('/pay', '{"amount":"5"}', JSON_TYPE)),
     )
     expect(result.status).toBe(503)
-    expect(problem(result.body)).toMatchObject({ code: 'gate_failed', dispatched: false })
+    expect(problem(result.body)).toMatchObject({ code: 'body_consumed', dispatched: false })
     expect(capsules).toHaveLength(1)
     expect(capsules[0]?.disposition.verdict_class).toBe('engine_failure')
     expect(capsules[0]?.effect).toBeUndefined()
-    expect(stand.rig.reports.find(({ event }) => event === 'gate_failed')?.detail).toMatch(
-      /mount the gate before express\.json\(\)/,
+    expect(stand.rig.reports.find(({ event }) => event === 'body_consumed')?.detail).toMatch(
+      /a body parser ran before the gate: put the gate before express\.json\(\)/,
     )
   })
 

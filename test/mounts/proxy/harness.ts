@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import type { IdentityOptions } from '../../../src/adapters/identity/identity.js'
+import type { JwtIssuer } from '../../../src/adapters/identity/jwt.js'
 import { hashToken } from '../../../src/adapters/identity/tokens.js'
 import { createUpstream } from '../../../src/adapters/upstream/upstream.js'
 import { openGate, type RunningGate } from '../../../src/config/wire.js'
@@ -39,6 +40,9 @@ export type StandOptions = {
   readonly passThrough?: readonly PassRoute[]
   readonly tls?: TlsFiles
   readonly certificates?: ReadonlyMap<string, string>
+  readonly issuers?: readonly JwtIssuer[]
+  /** Tokens beside the two that every stand has, and whose they are. */
+  readonly tokens?: ReadonlyMap<string, string>
   readonly seam?: Parts['seam']
   /** Instead of two tokens for `bot` and `other`. */
   readonly identity?: Partial<IdentityOptions>
@@ -93,6 +97,7 @@ export async function startStand(options: StandOptions): Promise<Stand> {
   const tokens = new Map([
     [hashToken(TOKEN), agent('bot')],
     [hashToken(OTHER_TOKEN), agent('other')],
+    ...[...(options.tokens ?? [])].map(([token, name]) => [hashToken(token), agent(name)] as const),
   ])
   const gate = await openGate({
     dir: join(dir, 'data'),
@@ -103,7 +108,7 @@ export async function startStand(options: StandOptions): Promise<Stand> {
     policyFolder: policies,
     identity: {
       tokens: () => tokens,
-      issuers: [],
+      issuers: options.issuers ?? [],
       certificates: new Map(
         [...(options.certificates ?? [])].map(([subject, name]) => [subject, agent(name)]),
       ),
