@@ -35,10 +35,13 @@ export const php: Reader = {
   },
 }
 
+/** What comes after so many is dropped; Express drops as much, by either parser. */
+const MAX_INPUT_VARS = 1000
+
 /** Variables as PHP registers them: names mangled, brackets nest, the last one wins. */
 export function registered(pairs: readonly Pair[]): Tree {
   const root = new Map<string, Tree>()
-  for (const [given, value] of pairs) {
+  for (const [given, value] of pairs.slice(0, MAX_INPUT_VARS)) {
     const [first, ...keys] = variableName(given)
     if (first === undefined || first === '') continue
     let holder: Map<string, Tree> = root
