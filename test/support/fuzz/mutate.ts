@@ -1,4 +1,3 @@
-import { toEbcdic } from '../readers/servlet.js'
 import type { FuzzRule } from './manifest.js'
 
 export type Draft = {
@@ -26,7 +25,6 @@ export const MUTATIONS = [
   'query_extra',
   'query_encoding',
   'query_method',
-  'query_flood',
   'path_spelling',
   'path_spelling',
   'path_sibling',
@@ -107,7 +105,6 @@ const FORM_TYPES = [
   'multipart/form-data; boundary=b',
   'multipart/form-data; boundary="b"',
   'multipart/mixed; boundary=b',
-  'application/x-www-form-urlencoded; charset=ibm037',
   null,
 ]
 const UNREAD = [
@@ -201,9 +198,6 @@ export function mutate(
         `${pick(['_method', '_METHOD', '%5Fmethod', '[_method]', '+_method', '.method', '[method'], how)}=DELETE`,
       )
       return
-    case 'query_flood':
-      draft.query.splice(where % 2 === 0 ? 0 : draft.query.length, 0, ...Array(1000).fill('x'))
-      return
     case 'path_spelling': {
       const at = which % draft.segments.length
       const segment = draft.segments[at] ?? ''
@@ -247,9 +241,7 @@ export function mutate(
       if (type !== null) draft.headers.push(['content-type', type])
       draft.body = type?.startsWith('multipart/')
         ? `--b\r\nContent-Disposition: form-data; name="${memberName(spelt)}"\r\n\r\n${value}\r\n--b--\r\n`
-        : type?.endsWith('ibm037')
-          ? `${toEbcdic(name.toLowerCase())}=${toEbcdic('9')}`
-          : `${pick(['', 'y=1&', 'y=1;'], how)}${spelt}=${value}`
+        : `${pick(['', 'y=1&', 'y=1;'], how)}${spelt}=${value}`
       return
     }
     case 'body_json':
@@ -289,9 +281,6 @@ const spellings = (segment: string): readonly string[] => [
   `${segment}.json`,
   `${segment}.`,
   `${segment}..`,
-  `${segment}%20`,
-  `${segment}.%20`,
-  `${segment}.json%20`,
   `${segment.toUpperCase()}.JSON`,
   `${segment};x=y`,
   `${segment};`,

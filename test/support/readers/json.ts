@@ -9,6 +9,7 @@ export function readJson(
   keep: 'first' | 'last',
   rename: (name: string) => string = (name) => name,
 ): { readonly value: Tree } | null {
+  if (!/^[ \t\r\n]*[[{"0-9tfn-]/.test(text)) return null
   try {
     JSON.parse(text)
   } catch {

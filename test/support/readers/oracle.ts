@@ -63,13 +63,16 @@ function routeFaults(
   { rule, args }: Judged,
   routes: readonly AppRoute[],
 ): string[] {
-  return Object.values(ORDERS).flatMap((order) => {
-    const routed = routeOf(view, reader.literal, order(answering(view.method, routes)))
+  const ways = [...Object.values(ORDERS).map((order) => order(routes)), withHead(routes)]
+  return ways.flatMap((ordered) => {
+    const routed = routeOf(view, reader.literal, ordered)
     if (routed === null) return []
-    const path = routes.find(({ tool }) => tool === routed.tool)?.path
-    if (path !== rule.path || (view.method !== 'HEAD' && routed.tool !== rule.tool)) {
+    const seen = routes.find(({ tool }) => tool === routed.tool)
+    const paired = seen?.method === 'GET' && view.method === 'HEAD' && sameShape(seen, rule)
+    if (routed.tool !== rule.tool && !paired) {
       return [`routes to ${routed.tool} instead of ${rule.tool}`]
     }
+    if (paired) return []
     return rule.args.flatMap((arg) => {
       if (arg.in !== 'path') return []
       const seen = normal(routed.params.get(arg.at), arg.type)
@@ -80,10 +83,15 @@ function routeFaults(
 }
 
 /** What answers GET answers HEAD too. */
-const answering = (method: string, routes: readonly AppRoute[]): readonly AppRoute[] =>
-  method === 'HEAD'
-    ? routes.map((route) => (route.method === 'GET' ? { ...route, method } : route))
-    : routes
+const withHead = (routes: readonly AppRoute[]): readonly AppRoute[] =>
+  ORDERS.literal_first([
+    ...routes.filter(({ method }) => method === 'HEAD'),
+    ...routes
+      .filter(({ method }) => method === 'GET')
+      .map((route) => ({ ...route, method: 'HEAD' })),
+  ])
+const shape = ({ path }: AppRoute): string => path.replace(/\{\w+\}/g, '{}')
+const sameShape = (a: AppRoute, b: AppRoute): boolean => shape(a) === shape(b)
 
 function bagFaults(bag: Bag, judged: Tree, reader: Reader, rule: JudgedRule): string[] {
   const { args, also } = placesOf(reader, rule, bag.name)
