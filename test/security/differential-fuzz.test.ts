@@ -17,7 +17,7 @@ const SECONDS = Number(process.env.FUZZ_SECONDS ?? 60)
 const SEED = Number(process.env.FUZZ_SEED ?? 1)
 const SOCKET_SHARE = 0.25
 const TIMEOUT_MS = (SECONDS + 120) * 1000
-const requests = fc.array(fuzzRequest, { minLength: 1, maxLength: 24, size: 'max' })
+const requests = fc.array(fuzzRequest, { minLength: 1, maxLength: 60, size: 'max' })
 const forSeconds = (seconds: number) => ({
   seed: SEED,
   numRuns: 1_000_000,

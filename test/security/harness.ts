@@ -118,7 +118,8 @@ const scene = <S extends { close(): Promise<void> }>(app: S, stand: Stand): Scen
 })
 
 export function outcome(answer: RawAnswer, verdicts: readonly string[]): Outcome {
-  const isProblem = answer.headers.get('content-type')?.includes('problem+json') === true
+  const type = answer.headers.get('content-type') ?? ''
+  const isProblem = type.includes('problem+json') && answer.body.length > 0
   const problem = isProblem ? JSON.parse(answer.body.toString('utf8')) : {}
   return { status: answer.status, answer, problem, verdicts }
 }

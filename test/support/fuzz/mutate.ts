@@ -184,6 +184,8 @@ export function mutate(
         part.replace(/%[0-9A-F]{2}/g, (octet) => octet.toLowerCase()),
         part.replace('=', '%3D'),
         part.replace('=', '=='),
+        `${part};x=1`,
+        `${part};`,
         `${part}&`,
         part.split('=', 1)[0] ?? '',
         part.replace(/^[a-z]/, (first) => `%${first.charCodeAt(0).toString(16)}`),

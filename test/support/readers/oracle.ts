@@ -55,7 +55,9 @@ export function disagreements(
   return found
 }
 
-export const readsBody = (rule: JudgedRule): boolean => rule.args.some((arg) => arg.in === 'body')
+/** A tool with a listed pointer takes a JSON body, and so its handler reads one. */
+export const readsBody = ({ args, listed }: JudgedRule): boolean =>
+  listed.body.length > 0 || args.some((arg) => arg.in === 'body')
 
 function routeFaults(
   view: View,
@@ -120,38 +122,54 @@ type Places = {
   readonly args: readonly { readonly arg: JudgedArg; readonly path: Path }[]
   readonly also: readonly Path[]
 }
-const places = new WeakMap<JudgedRule, Map<string, Places>>()
+const places = new WeakMap<JudgedRule, Map<Reader, ReadonlyMap<string, Places>>>()
+const NOWHERE: Places = { args: [], also: [] }
 
-/** Where this reader's handlers find each argument: told by a request that holds it alone. */
 function placesOf(reader: Reader, rule: JudgedRule, bag: string): Places {
   let known = places.get(rule)
   if (known === undefined) {
     known = new Map()
     places.set(rule, known)
   }
-  const key = `${reader.name} ${bag}`
-  let found = known.get(key)
+  let found = known.get(reader)
   if (found === undefined) {
-    const probe = (arg: JudgedArg): Path[] => {
-      const request = plainest({ ...rule, args: [arg] }, new Map([[arg.name, 'probe']]))
-      const view = reader.read(request, { readsBody: true })
-      const values = view?.bags.find(({ name }) => name === bag)?.values
-      // A list of one: the argument is the whole list, or a second value would go unseen.
-      return leaves(values ?? null)
-        .filter((path) => path.length > 0)
-        .map((path) => (Array.isArray(at(values, path.slice(0, -1))) ? path.slice(0, -1) : path))
-    }
-    const listed = (kind: 'query' | 'body'): JudgedArg[] =>
-      rule.listed[kind].map((name) => ({ name: 'also', type: 'string', in: kind, at: name }))
-    found = {
-      args: rule.args
-        .filter((arg) => arg.in === 'query' || arg.in === 'body')
-        .flatMap((arg) => probe(arg).map((path) => ({ arg, path }))),
-      also: [...listed('query'), ...listed('body')].flatMap(probe),
-    }
-    known.set(key, found)
+    found = findPlaces(reader, rule)
+    known.set(reader, found)
   }
-  return found
+  return found.get(bag) ?? NOWHERE
+}
+
+/** Where this reader's handlers find each argument: told by a request that holds it alone. */
+function findPlaces(reader: Reader, rule: JudgedRule): ReadonlyMap<string, Places> {
+  const out = new Map<string, { args: { arg: JudgedArg; path: Path }[]; also: Path[] }>()
+  const probe = (arg: JudgedArg, found: (bag: string, path: Path) => void): void => {
+    const request = plainest({ ...rule, args: [arg] }, new Map([[arg.name, 'probe']]))
+    for (const { name, values } of reader.read(request, { readsBody: true })?.bags ?? []) {
+      for (const path of leaves(values)) {
+        if (path.length === 0) continue
+        // A list of one: the argument is the whole list, or a second value would go unseen.
+        const isInList = Array.isArray(at(values, path.slice(0, -1)))
+        found(name, isInList ? path.slice(0, -1) : path)
+      }
+    }
+  }
+  const placesIn = (bag: string) => {
+    const held = out.get(bag) ?? { args: [], also: [] }
+    out.set(bag, held)
+    return held
+  }
+  for (const arg of rule.args) {
+    if (arg.in === 'query' || arg.in === 'body') {
+      probe(arg, (bag, path) => placesIn(bag).args.push({ arg, path }))
+    }
+  }
+  for (const kind of ['query', 'body'] as const) {
+    for (const name of rule.listed[kind]) {
+      const passed = { name: 'also', type: 'string', in: kind, at: name }
+      probe(passed, (bag, path) => placesIn(bag).also.push(path))
+    }
+  }
+  return out
 }
 
 /** The plainest request that says what was judged, and nothing else. */
@@ -215,7 +233,7 @@ const PLAIN_NAME = /^[A-Za-z0-9_.-]+$/
 function unread(sent: RawRequest, rule: JudgedRule): string[] {
   const faults: string[] = []
   if (sent.body.length > 0 && !readsBody(rule) && rule.body === 'listed') {
-    if (rule.listed.body.length === 0) faults.push('any: a body that nothing reads')
+    faults.push('any: a body that nothing reads')
   }
   if (rule.query !== 'names') return faults
   const own = new Set([...rule.args.map((arg) => arg.at), ...rule.listed.query])
