@@ -20,9 +20,9 @@ export type FuzzManifest = {
   readonly rules: readonly FuzzRule[]
 }
 
-const METHODS = ['GET', 'POST', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
+const METHODS = ['GET', 'GET', 'POST', 'POST', 'PUT', 'DELETE', 'HEAD', 'HEAD'] as const
 const CLASSES = [null, 'two_way', 'two_way', 'one_way_recoverable', 'one_way_terminal'] as const
-const PARTS = ['orders', 'export', 'items', '{id}', '{sub}'] as const
+const PARTS = ['orders', 'export', 'export', 'items', '{id}', '{id}', '{sub}'] as const
 /** No two of a rule resemble each other: what they do to one another is the operator's own doing. */
 const NAMES = [
   'amount',
@@ -73,7 +73,7 @@ type RuleSeed = typeof rule extends fc.Arbitrary<infer T> ? T : never
 export const fuzzManifest: fc.Arbitrary<FuzzManifest> = fc
   .record({
     version: fc.constantFrom(null, null, 'v2', 'v1'),
-    seeds: fc.array(rule, { minLength: 2, maxLength: 6 }),
+    seeds: fc.array(rule, { minLength: 2, maxLength: 8, size: 'max' }),
   })
   .map(({ version, seeds }) => ({ version, rules: reachable(seeds, version) }))
 

@@ -28,6 +28,7 @@ export const MUTATIONS = [
   'path_spelling',
   'path_spelling',
   'path_sibling',
+  'path_sibling',
   'method',
   'header',
   'member_extra',
@@ -207,9 +208,9 @@ export function mutate(
       return
     }
     case 'path_sibling': {
-      // What another rule names literally, in the place of this one's parameter, in some spelling.
-      const at = which % draft.segments.length
-      const literal = pick(['export', 'items', 'orders'], where)
+      const rivals = literalsOf(rule, rules)
+      const [at, literal] =
+        rivals.length > 0 ? pick(rivals, which) : [which % draft.segments.length, 'export']
       draft.segments[at] = pick(spellings(literal), how)
       return
     }
@@ -273,6 +274,18 @@ export function mutate(
         how,
       )
   }
+}
+
+/** What other rules name literally where this one has a parameter. */
+function literalsOf(rule: FuzzRule, rules: readonly FuzzRule[]): readonly [number, string][] {
+  const parts = rule.path.split('/').slice(1)
+  return rules.flatMap((other) => {
+    const others = other.path.split('/').slice(1)
+    if (others.length !== parts.length) return []
+    return others.flatMap((part, at): [number, string][] =>
+      parts[at]?.startsWith('{') === true && !part.startsWith('{') ? [[at, part]] : [],
+    )
+  })
 }
 
 /** Second spellings of a path segment that some router maps like the first. */

@@ -21,7 +21,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.record({
 })
 
 export const fuzzRequest: fc.Arbitrary<FuzzRequest> = fc.record({
-  rule: fc.nat(5),
+  rule: fc.nat(7),
   values: fc.array(fc.nat(20), { minLength: 6, maxLength: 6 }),
   without: fc.nat(15),
   mutations: fc.oneof(
