@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, parseDocument, type YAMLMap } from 'yaml'
 import { expand } from '../core/manifest/expand.js'
-import type { Also, Manifest } from '../core/manifest/model.js'
+import type { Also, Manifest, ToolRule } from '../core/manifest/model.js'
 import { readingOf } from '../core/manifest/reading.js'
 import type { Problem } from '../core/manifest/tree.js'
 import { asV1 } from '../core/manifest/warnings.js'
@@ -27,11 +27,11 @@ export function migrateManifest(text: string, json: boolean): Migrated {
   const said = pairOf(root, 'manifest')
   if (isScalar(said?.value) && said.value.value === V2) return { kind: 'current' }
   const manifest = asV1(before.manifest)
-  const open = new Map(manifest.rules.map((rule, index) => [index, opened(manifest, index)]))
   const edits: Insertion[] = [formatLine(root, said, json)]
   for (const [index, node] of toolNodes(root).entries()) {
-    const also = open.get(index)
-    if (also !== undefined && isMap(node)) edits.push(insertion(node, alsoText(also, json), text))
+    const rule = manifest.rules[index]
+    if (rule === undefined || !isMap(node)) continue
+    edits.push(insertion(node, alsoText(opened(rule, manifest), json), text))
   }
   const migrated = apply(text, edits)
   const after = expandText(migrated)
@@ -50,9 +50,8 @@ function expandText(text: string): ReturnType<typeof expand> {
 }
 
 /** A body that a constraint reads whole was never open. */
-function opened(manifest: Manifest, index: number): Partial<Also> {
-  const rule = manifest.rules[index]
-  const whole = rule !== undefined && readingOf(rule, manifest).members?.below === 'read'
+function opened(rule: ToolRule, manifest: Manifest): Partial<Also> {
+  const whole = readingOf(rule, manifest).members?.below === 'read'
   return whole ? { query: 'any' } : { query: 'any', body: 'any' }
 }
 
