@@ -60,6 +60,24 @@ const KINDS = [
   ],
   ['duplicate_call', OTHERS, () => ({ path: '/once', body: '{"order":"o"}', headers: JSON_TYPE })],
   ['idempotency_mismatch', OTHERS, (n) => pay(n, '5.00', { 'idempotency-key': 'one-key' })],
+  ['query_not_read', OTHERS, (n) => ({ ...pay(n, '5.00'), path: '/pay?dry_run=1' })],
+  [
+    'member_not_read',
+    OTHERS,
+    (n) => ({ ...pay(n, '5.00'), body: `{"order":"o-${n}","amount":"5","role":"admin"}` }),
+  ],
+  ['body_not_read', OTHERS, () => ({ path: '/ping', body: '{}', headers: JSON_TYPE })],
+  ['target_ambiguous', OTHERS, (n) => ({ ...pay(n, '5.00'), path: '/PAY' })],
+  [
+    'upstream_unreachable',
+    OTHERS,
+    (n) => ({ path: '/gone', body: `{"order":"o-${n}"}`, headers: JSON_TYPE }),
+  ],
+  [
+    'deadline_after_dispatch',
+    OTHERS,
+    (n) => ({ path: '/slow', body: `{"order":"o-${n}"}`, headers: JSON_TYPE }),
+  ],
   [
     'tool_refused',
     OTHERS,
@@ -80,15 +98,21 @@ const KINDS = [
 const TOOLS = ['refuse', 'fail', 'cut'].map(
   (name) => `  ${name}: {match: POST /${name}, args: {order: string}}\n`,
 )
+/** Nobody listens there: its port was free a moment ago. */
+const gone = createServer()
+await new Promise((resolve) => gone.listen(0, '127.0.0.1', resolve))
+const GONE = gone.address().port
+await new Promise((resolve) => gone.close(resolve))
 function writeFiles(origin) {
   for (const folder of ['manifests', 'policies']) mkdirSync(join(home, folder))
   writeFileSync(
     join(home, 'gate.yaml'),
-    `upstream: ${origin}
+    `upstreams: {default: {url: "${origin}"}, gone: {url: "http://127.0.0.1:${GONE}"}}
 agents: {bot: {token_sha256: ${sha256(TOKEN)}}, other: {token_sha256: ${sha256(OTHER)}}}
 listeners: {data: {port: 0}, admin: {port: 0}, metrics: {port: 0}}
 limits: {pre_identity: {refusals: 1000000}, event_loop_delay_ms: 60000}
-${raisedCap()}`,
+approvals: {open_per_agent: ${Math.min(100_000, OTHERS + 1_000)}}
+`,
   )
   writeFileSync(
     join(home, 'manifests', 'load.yaml'),
@@ -107,7 +131,16 @@ tools:
     match: POST /once
     args: {order: string}
     constraints: {only_once: {dedupe: {per: [order], window: 24h}}}
+  ping: {match: POST /ping}
+  slow:
+    match: POST /slow
+    args: {order: string}
+    deadlines: {connect_ms: 2000, first_byte_ms: 100, total_ms: 200}
 ${TOOLS.join('')}`,
+  )
+  writeFileSync(
+    join(home, 'manifests', 'gone.yaml'),
+    'id: com.acme.gone\nupstream: gone\ntools:\n  gone: {match: POST /gone, args: {order: string}}\n',
   )
   writeFileSync(
     join(home, 'policies', 'load.cedar'),
@@ -118,22 +151,11 @@ when { context.args.amount.greaterThan(decimal("100.0")) } unless { context.appr
   )
 }
 
-/** Waiting calls are many here on purpose: where gate.yaml knows a cap on them, it is raised. */
-function raisedCap() {
-  const schema = JSON.parse(
-    readFileSync(new URL('../docs/gate.schema.json', import.meta.url), 'utf8'),
-  )
-  const known = schema.properties.approvals?.properties ?? {}
-  const caps = ['open_per_agent', 'open_per_session'].filter((name) => name in known)
-  if (caps.length === 0) return ''
-  const most = Math.max(OTHERS + 1_000, 1_000)
-  return `approvals: {${caps.map((name) => `${name}: ${most}`).join(', ')}}\n`
-}
-
 const tool = createServer((req, res) => {
   req.resume()
   req.on('end', () => {
     if (req.url === '/cut') return res.destroy()
+    if (req.url === '/slow') return undefined
     const status = req.url === '/refuse' ? 409 : req.url === '/fail' ? 500 : 200
     return res.writeHead(status, JSON_TYPE).end('{"ok":true}')
   })
@@ -257,9 +279,9 @@ console.log(
 )
 
 agent.destroy()
-const gone = new Promise((resolve) => child.once('exit', resolve))
+const ended = new Promise((resolve) => child.once('exit', resolve))
 child.kill('SIGTERM')
-await gone
+await ended
 tool.closeAllConnections()
 tool.close()
 rmSync(home, { recursive: true, force: true })
