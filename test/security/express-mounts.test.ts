@@ -26,6 +26,7 @@ tools:
     match: POST /upload
     args: {folder: {type: string, query: folder}}
     also: {query: any, body: any}
+    irreversibility: two_way
   refund: {args: {amount: decimal}}
 `
 const send = async (stand: Stand, request: Sent): Promise<Outcome> => {

@@ -9,6 +9,7 @@ import {
 import { routerOf } from '../support/manifests.js'
 import { disagreements } from '../support/readers/oracle.js'
 import type { RawRequest } from '../support/readers/request.js'
+import { toEbcdic } from '../support/readers/servlet.js'
 
 /**
  * The fuzzer is worth what its oracle sees. For each rule of reading: a request that this rule refuses,
@@ -253,6 +254,29 @@ const CASES: readonly Case[] = [
     judged: { tool: 'post_pay', args: { amount: '1' } },
     misled: [/Express with qs: runs DELETE/, /PHP: runs DELETE/],
   },
+  spelling(
+    '/orders/export%20',
+    'export ',
+    /ASP\.NET: routes to get_orders_export/,
+    'target_malformed',
+  ),
+  spelling('/orders/7%20', '7 ', /ASP\.NET: \{id\} is 7/, 'target_malformed'),
+  {
+    ...lookAlike('x', /Express with qs: req\.query\.user_id is null/, 'target_malformed'),
+    rule: 'more query parts than parsers read',
+    offence: request(`GET /users?${'x&'.repeat(1000)}user_id=7`),
+  },
+  {
+    ...lookAlike('x', /Express with qs: req\.query\.user_id is null/, 'target_malformed'),
+    rule: 'more query parts than parsers read, all empty',
+    offence: request(`GET /users?${'&'.repeat(1000)}user_id=7`),
+  },
+  unread(
+    'form in another charset',
+    `${toEbcdic('to')}=${toEbcdic('you')}`,
+    `${FORM}; charset=IBM037`,
+    [/servlet: getParameterValues\.to is \[me, you\]/],
+  ),
   spelling('/orders/EXPORT', 'EXPORT', /Express with qs: routes to get_orders_export/),
   spelling('/orders/export.json', 'export.json', /Rack: routes to get_orders_export/),
   spelling(

@@ -19,6 +19,8 @@ export type TargetRead =
   | { readonly ok: false; readonly detail: string }
 
 const MAX_TARGET = 16 * 1024
+/** PHP, qs and node:querystring read a thousand parts, empty ones included, and drop the rest. */
+const MAX_QUERY_PARTS = 500
 /** RFC 3986 pchar without percent, which is checked apart, and without `;` (see below). */
 const PATH = /^(?:[A-Za-z0-9\-._~!$&'()*+,=:@/]|%[0-9A-Fa-f]{2})*$/
 /** WHATWG serialisers leave brackets, braces and bars unescaped in queries. */
@@ -61,9 +63,12 @@ export function readTarget(target: string): TargetRead {
     if (head === '' || head === '.' || head === '..') {
       return refused('the path holds an empty or dot segment')
     }
-    // IIS cuts trailing dots, so that `/export.` would be `/export`.
-    if (text.endsWith('.')) return refused('a segment of the path ends in a dot')
+    // IIS cuts trailing dots and spaces, so that `/export.` would be `/export`.
+    if (/[. ]$/.test(text)) return refused('a segment of the path ends in a dot or a space')
     segments.push({ raw, text })
+  }
+  if (query.length > MAX_QUERY_PARTS && query.split(/[&;]/).length > MAX_QUERY_PARTS) {
+    return refused('the query has more than 500 parts')
   }
   const pairs = readQuery(query)
   if (pairs === null) return refused('the query is not UTF-8 once decoded, or encodes a control')

@@ -20,6 +20,10 @@ export function unreadBodyFault(
   if (headers.some(([name]) => name === 'content-encoding')) {
     return 'a coded body may hold an argument that cannot be seen'
   }
+  // Servlet containers read names in the charset that the type says: in EBCDIC none looks like itself.
+  if (headers.some(([name, value]) => name === 'content-type' && OTHER_CHARSET.test(value))) {
+    return 'the body is in another charset than utf-8'
+  }
   const parsed = kind === 'json' ? parse(bytes) : null
   if (parsed?.ok === true) {
     const read = readMembers(parsed.value, ANYTHING, guarded)
@@ -38,6 +42,7 @@ export function unreadBodyFault(
   return null
 }
 
+const OTHER_CHARSET = /charset\s*=(?!\s*"?utf-8"?\s*(?:;|$))/i
 const ANYTHING = newMember('let_through')
 
 /** Without a content-type Rack reads a form. */

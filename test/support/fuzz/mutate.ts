@@ -1,3 +1,4 @@
+import { toEbcdic } from '../readers/servlet.js'
 import type { FuzzRule } from './manifest.js'
 
 export type Draft = {
@@ -25,6 +26,7 @@ export const MUTATIONS = [
   'query_extra',
   'query_encoding',
   'query_method',
+  'query_flood',
   'path_spelling',
   'path_spelling',
   'path_sibling',
@@ -106,6 +108,7 @@ const FORM_TYPES = [
   'multipart/form-data; boundary=b',
   'multipart/form-data; boundary="b"',
   'multipart/mixed; boundary=b',
+  'application/x-www-form-urlencoded; charset=ibm037',
   null,
 ]
 const UNREAD = [
@@ -201,6 +204,11 @@ export function mutate(
         `${pick(['_method', '_METHOD', '%5Fmethod', '[_method]', '+_method', '.method', '[method'], how)}=DELETE`,
       )
       return
+    case 'query_flood': {
+      const flood = Array<string>(1000).fill(pick(['x', ''], how))
+      draft.query.splice(where % 2 === 0 ? 0 : draft.query.length, 0, ...flood)
+      return
+    }
     case 'path_spelling': {
       const at = which % draft.segments.length
       const segment = draft.segments[at] ?? ''
@@ -244,7 +252,9 @@ export function mutate(
       if (type !== null) draft.headers.push(['content-type', type])
       draft.body = type?.startsWith('multipart/')
         ? `--b\r\nContent-Disposition: form-data; name="${memberName(spelt)}"\r\n\r\n${value}\r\n--b--\r\n`
-        : `${pick(['', 'y=1&', 'y=1;'], how)}${spelt}=${value}`
+        : type?.endsWith('ibm037')
+          ? `${toEbcdic(name.toLowerCase())}=${toEbcdic('9')}`
+          : `${pick(['', 'y=1&', 'y=1;'], how)}${spelt}=${value}`
       return
     }
     case 'body_json':
@@ -296,6 +306,9 @@ const spellings = (segment: string): readonly string[] => [
   `${segment}.json`,
   `${segment}.`,
   `${segment}..`,
+  `${segment}%20`,
+  `${segment}.%20`,
+  `${segment}.json%20`,
   `${segment.toUpperCase()}.JSON`,
   `${segment};x=y`,
   `${segment};`,
