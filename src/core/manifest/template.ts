@@ -38,13 +38,11 @@ export function parseTemplate(path: string): Template | null {
 }
 
 /**
- * What routers ignore: letter case (Express), one suffix of the last segment (Rails' format) and
- * trailing spaces (IIS). Two spellings that fold alike may be one route to the upstream.
+ * What routers ignore: letter case (Express) and one suffix of the last segment (Rails' format). Two
+ * spellings that fold alike may be one route to the upstream.
  */
-export function foldSegment(text: string, last: boolean): string {
-  const plain = fold(text).replace(/ +$/, '')
-  return last ? plain.replace(/(?<=.)\.[^.]*$/, '') : plain
-}
+export const foldSegment = (text: string, last: boolean): string =>
+  last ? fold(text).replace(/(?<=.)\.[^.]*$/, '') : fold(text)
 
 export const foldSegments = (segments: readonly Segment[]): readonly string[] =>
   segments.map(({ text }, index) => foldSegment(text, index === segments.length - 1))

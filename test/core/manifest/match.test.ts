@@ -76,6 +76,9 @@ describe('a target', () => {
     ['/v1/export.', 'a trailing dot'],
     ['/v1./export', 'a trailing dot in the middle'],
     ['/v1/export...', 'three dots behind a name'],
+    ['/v1/export%20', 'a trailing space'],
+    ['/v1/export.%20', 'a dot and a space'],
+    [`/v1?${'&'.repeat(500)}`, 'five hundred and one parts'],
     [`/${'a'.repeat(20_000)}`, 'twenty thousand characters'],
   ])('%j is refused: %s', (target) => {
     expect(readTarget(target).ok).toBe(false)
@@ -305,7 +308,6 @@ tools:
     ['/orders/EXPORT', 'letter case'],
     ['/orders/export.json', 'a suffix'],
     ['/orders/Export.JSON', 'both'],
-    ['/orders/export%20', 'a trailing space'],
     ['/files/report', 'the suffix that a literal has'],
     ['/files/report.pdf', 'another suffix than a literal has'],
     ['/Orders/7', 'letter case of a literal'],
