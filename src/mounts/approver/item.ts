@@ -90,7 +90,8 @@ type Argument = { readonly type: string; readonly value: Parameters<typeof shown
 
 const argumentRow = (name: string, argument: unknown): Html => {
   const { type, value } = argument as Argument
-  return html`<dt>${exact(visible(name))} <span class="dim">${type}</span></dt><dd class="quote">${exact(type === 'string' ? quoted(String(value)) : shown(value))}</dd>`
+  const isJson = type === 'object' || type === 'objects'
+  return html`<dt>${exact(visible(name))} <span class="dim">${type}</span></dt><dd class="quote">${exact(type === 'string' ? quoted(String(value)) : isJson ? visible(String(value)) : shown(value))}</dd>`
 }
 
 /** What goes out with the call although no rule of the operator looked at it. */
