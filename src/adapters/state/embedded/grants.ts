@@ -18,7 +18,8 @@ export function createGrants(keepMs: number) {
   }
   const count = (grant: string, field: 'spent' | 'held', by: 1 | -1): void => {
     const standing = grants.get(grant)
-    if (standing !== undefined) standing[field] += by
+    // A grant that was revoked and issued again under its id knows nothing of earlier holds.
+    if (standing !== undefined) standing[field] = Math.max(0, standing[field] + by)
   }
   return {
     /** Null when the grant may be spent on this request now. */
