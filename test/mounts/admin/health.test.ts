@@ -180,6 +180,8 @@ describe('what is told of each verdict', () => {
         action_id: expect.any(String),
         capsule_id: expect.stringMatching(/^[0-9a-f]{64}$/),
         code: 'executed',
+        cause: null,
+        method: 'POST',
         verdict_class: 'executed',
         tool: 'create_refund',
         agent: 'support-bot',
