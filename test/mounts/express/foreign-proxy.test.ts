@@ -20,6 +20,7 @@ const MANIFEST = `id: com.acme.foreign
 tools:
   run:
     match: POST /run
+    also: {body: any}
     deadlines: {connect_ms: 400, first_byte_ms: 400, total_ms: 600}
 `
 let upstream: RawUpstream
