@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type Installation, install, type Serving } from '../cli/admin-support.js'
 import { cli } from '../cli/support.js'
@@ -22,17 +23,16 @@ const logged = async (actionId: string): Promise<Record<string, unknown>> => {
   await gate.logged(new RegExp(actionId))
   return verdicts().find(({ action_id }) => action_id === actionId) ?? {}
 }
-const send = async (method: string, path: string, token?: string) => {
-  const answer = await fetch(`${gate.agents}${path}`, {
-    method,
-    ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
-  })
+const send = async (method: string, path: string, token: string) => {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${gate.agents}${path}`, { method, headers })
   return String(answer.headers.get('gate-action'))
 }
 
 describe('an unmatched call', () => {
   it('its method stands in the log; method and target stand in its evidence, and in no public record', async () => {
-    const id = await send('DELETE', '/zq-unheard/of?who=zq-person')
+    const token = readFileSync(at.tokenFile.agent, 'utf8').trim()
+    const id = await send('DELETE', '/zq-unheard/of?who=zq-person', token)
     const line = await logged(id)
     expect(line).toMatchObject({ code: 'tool_unknown', method: 'DELETE', cause: null })
     expect(gate.log()).not.toContain('zq-')

@@ -107,10 +107,10 @@ function seeCall(group: Group, call: Observed, target: Target): void {
 /** As manifests spell what they read from a query. */
 const READABLE = /^[^\p{Cc}[\]]{1,128}$/u
 
-function seeQuery(group: Group, { query, semicolon }: Target, first: boolean): void {
-  if (semicolon) group.queryFault = 'a query with a raw ";" in it is not read'
+function seeQuery(group: Group, { query, splitAtSemicolons }: Target, first: boolean): void {
+  if (splitAtSemicolons !== null) group.queryFault = 'a query with a raw ";" in it is not read'
   const here = new Set<string>()
-  for (const [name, value] of query) {
+  for (const [name, value] of [...query, ...(splitAtSemicolons ?? [])]) {
     const bare = name.split('[', 1)[0] ?? ''
     const field = fieldOf(group, group.query, fold(bare), bare, bare)
     if (field === null) continue

@@ -19,7 +19,10 @@ const NOTHING: QueryRead = { ok: true, values: new Map(), notJudged: [], notRead
 
 export function readQuery(target: Target | null, reading: QueryReading): QueryRead {
   if (target === null || target.query.length === 0) return NOTHING
-  if (target.semicolon && reading.args.size > 0) return refuse('the query holds a raw ";"')
+  const { splitAtSemicolons } = target
+  if (splitAtSemicolons !== null && reading.args.size > 0) {
+    return refuse('the query holds a raw ";"')
+  }
   const values = new Map<string, string>()
   const notJudged: QueryPair[] = []
   const notRead: string[] = []
@@ -30,25 +33,34 @@ export function readQuery(target: Target | null, reading: QueryReading): QueryRe
       values.set(name, value)
       continue
     }
-    if (reading.listed.has(name)) {
-      notJudged.push(pair)
-      continue
-    }
-    const clash = reading.guarded.find((guarded) => resembles(name, guarded))
-    if (clash !== undefined) {
-      const taken = JSON.stringify(name)
-      return refuse(`the query holds ${taken}, which servers may read as ${clash.shown}`)
-    }
-    if (isMethodOverride(name)) {
-      return refuse(`the query holds ${JSON.stringify(name)}, which servers may take for a method`)
-    }
+    const fault = faultOf(name, reading)
+    if (fault !== null) return refuse(fault)
     if (isLet(name, reading)) notJudged.push(pair)
     else notRead.push(name)
+  }
+  for (const [name] of splitAtSemicolons ?? []) {
+    const fault = faultOf(name, reading)
+    if (fault !== null) return refuse(fault)
+    if (!isLet(name, reading)) notRead.push(name)
   }
   return { ok: true, values, notJudged, notRead }
 }
 
+/** What servers may take the name for; null where `also` spells it, or nothing resembles it. */
+function faultOf(name: string, reading: QueryReading): string | null {
+  if (reading.listed.has(name)) return null
+  const taken = JSON.stringify(name)
+  const clash = reading.guarded.find((guarded) => resembles(name, guarded))
+  if (clash !== undefined) {
+    return `the query holds ${taken}, which servers may read as ${clash.shown}`
+  }
+  return isMethodOverride(name)
+    ? `the query holds ${taken}, which servers may take for a method`
+    : null
+}
+
 function isLet(name: string, reading: QueryReading): boolean {
+  if (reading.listed.has(name)) return true
   switch (reading.let) {
     case 'any':
       return true

@@ -11,8 +11,8 @@ export type Target = {
   readonly segments: readonly Segment[]
   /** Decoded pairs in received order, duplicates kept. `+` is a space, as forms have it. */
   readonly query: readonly QueryPair[]
-  /** A raw `;` in the query: `query` is then split there too, because some servers do. */
-  readonly semicolon: boolean
+  /** The pairs as servers have them that split at a raw `;` too (Rack 2); null without one. */
+  readonly splitAtSemicolons: readonly QueryPair[] | null
 }
 export type TargetRead =
   | { readonly ok: true; readonly target: Target }
@@ -67,18 +67,22 @@ export function readTarget(target: string): TargetRead {
     if (/[. ]$/.test(text)) return refused('a segment of the path ends in a dot or a space')
     segments.push({ raw, text })
   }
-  if (query.length > MAX_QUERY_PARTS && query.split(/[&;]/).length > MAX_QUERY_PARTS) {
+  if (query.length >= MAX_QUERY_PARTS && query.split(/[&;]/).length > MAX_QUERY_PARTS) {
     return refused('the query has more than 500 parts')
   }
-  const pairs = readQuery(query)
-  if (pairs === null) return refused('the query is not UTF-8 once decoded, or encodes a control')
-  return { ok: true, target: { segments, query: pairs, semicolon: query.includes(';') } }
+  const pairs = readQuery(query, '&')
+  const others = query.includes(';') ? readQuery(query, /[&;]/) : []
+  if (pairs === null || others === null) {
+    return refused('the query is not UTF-8 once decoded, or encodes a control')
+  }
+  const splitAtSemicolons = query.includes(';') ? others : null
+  return { ok: true, target: { segments, query: pairs, splitAtSemicolons } }
 }
 
-function readQuery(query: string): QueryPair[] | null {
+function readQuery(query: string, separator: string | RegExp): QueryPair[] | null {
   const pairs: QueryPair[] = []
   if (query === '') return pairs
-  for (const part of query.split(query.includes(';') ? /[&;]/ : '&')) {
+  for (const part of query.split(separator)) {
     if (part === '') continue
     const equals = part.indexOf('=')
     const name = percentDecode(spaced(equals < 0 ? part : part.slice(0, equals)))

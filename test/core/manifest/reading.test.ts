@@ -122,6 +122,8 @@ describe('the query of a two-way tool', () => {
 
 describe('the query of any other tool', () => {
   it('holds only what is read or listed, octet for octet', () => {
+    const post = (query: string) =>
+      httpCall('POST', `/v1/close${query}`, undefined, { headers: [] })
     const del = (query: string) =>
       httpCall('DELETE', `/v1/list${query}`, undefined, { headers: [] })
     expect(code(del('?user_id=7'))).toBe('ok')
@@ -131,6 +133,9 @@ describe('the query of any other tool', () => {
     expect(code(get('/v1/listed?$top=1&$top=2'))).toBe('ok')
     expect(code(get('/v1/listed?$skip=1'))).toBe('query $skip')
     expect(code(get('/v1/listed?sort=1'))).toBe('query sort')
+    // To servers that do not split there, a bare `;` is a name.
+    for (const query of ['?;', '?a;b=1']) expect(code(post(query))).toMatch(/^query /)
+    expect(code(httpCall('POST', '/v1/close?;', undefined, { headers: [] }))).toBe('query ;')
   })
 
   it('tells what it lets through, with values', () => {

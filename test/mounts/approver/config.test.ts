@@ -25,7 +25,11 @@ describe('approvals.sources', () => {
     const file = join(dir, 'gate.yaml')
     writeFileSync(file, 'upstream: http://127.0.0.1:1\n')
     const loaded = loadConfig(file, {})
-    expect(loaded.ok && loaded.config.approvals).toEqual({ sources: {} })
+    expect(loaded.ok && loaded.config.approvals).toEqual({
+      enabled: null,
+      open_per_agent: 100,
+      sources: {},
+    })
   })
 
   it('vouches for people only when told to, and keeps the secret by its place', () => {

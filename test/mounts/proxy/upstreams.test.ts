@@ -12,9 +12,11 @@ const MANIFEST = `id: com.acme.raw
 tools:
   read:
     match: POST /read
+    also: {body: any}
     deadlines: {connect_ms: 1000, first_byte_ms: 400, total_ms: 800}
   read_to_close:
     match: POST /close
+    also: {body: any}
     close_delimited: accept
     deadlines: {connect_ms: 1000, first_byte_ms: 400, total_ms: 800}
 `
