@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { HttpCall } from '../../src/core/call.js'
 import type { EvidencePart } from '../../src/ports.js'
+import { decide, person } from '../support/approvals.js'
 import { httpCall } from '../support/manifests.js'
 import { type Rig, type RigOptions, rig, TOKEN } from '../support/rig.js'
 
@@ -61,6 +62,19 @@ describe('what passes without being judged', () => {
     for (const other of [sent('b', 'x'), sent('a', 'y')]) {
       const answer = await govern({ ...other, approvalId: first.actionId })
       expect(answer).toMatchObject({ kind: 'refused', code: 'approval_mismatch' })
+    }
+  })
+
+  it('belongs to what a person refused: another value is another call', async () => {
+    await start()
+    const sent = (trace: string, note: string) =>
+      call('POST', `/pay?trace=${trace}`, { amount: '1', meta: { note } })
+    const first = await govern(sent('a', 'x'))
+    if (first.kind !== 'refused') throw new Error(first.kind)
+    await decide(running.gate, first.actionId, person('alice'), { kind: 'deny', reason: 'no' })
+    expect(await govern(sent('a', 'x'))).toMatchObject({ code: 'approval_refused' })
+    for (const other of [sent('b', 'x'), sent('a', 'y')]) {
+      expect(await govern(other)).toMatchObject({ code: 'approval_pending' })
     }
   })
 
