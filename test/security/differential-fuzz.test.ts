@@ -53,7 +53,6 @@ describe(`differential fuzzing, seed ${SEED}`, () => {
     async () => {
       const seen = { dispatched: 0, refused: 0 }
       const until = performance.now() + SECONDS * SOCKET_SHARE * 1000
-      let isFailing = false
       const run = async (
         manifest: FuzzManifest,
         seeds: readonly FuzzRequest[],
@@ -65,31 +64,34 @@ describe(`differential fuzzing, seed ${SEED}`, () => {
           const driven = await stand.send(request)
           seen[driven.kind]++
           holdAgainst(manifest, request, driven)
+          // The gate also refuses framing, which the reading does not see.
+          if (isFramed(request) && driven.kind === 'refused') continue
           expect(driven.kind).toBe(drive(router, request).kind)
         }
       }
       await fc.assert(
         fc.asyncProperty(fuzzManifest, fewRequests, async (manifest, seeds) => {
           // A run under way is never cut off; when the time is over, those left do nothing.
-          if (performance.now() > until && seen.dispatched > 0 && !isFailing) return
+          if (performance.now() > until && seen.dispatched > 0) return
           const text = manifestText(manifest)
           const stand = await fuzzStand(text)
           try {
             await run(manifest, seeds, routerOf(text), stand)
-          } catch (error) {
-            isFailing = true
-            throw error
           } finally {
             await stand.close()
           }
         }),
-        { seed: SEED, numRuns: 20 * SECONDS },
+        // What fails here shrinks above, in process: a gate per candidate would take an hour.
+        { seed: SEED, numRuns: 20 * SECONDS, endOnFailure: true },
       )
       expect(seen.dispatched / (seen.dispatched + seen.refused)).toBeGreaterThanOrEqual(0.4)
     },
     TIMEOUT_MS,
   )
 })
+
+const isFramed = ({ headers }: RawRequest): boolean =>
+  headers.some(([name]) => name === 'transfer-encoding')
 
 function holdAgainst(manifest: FuzzManifest, request: RawRequest, driven: Driven): void {
   if (driven.kind === 'refused') return

@@ -70,6 +70,9 @@ export function readTarget(target: string): TargetRead {
   if (query.length >= MAX_QUERY_PARTS && query.split(/[&;]/).length > MAX_QUERY_PARTS) {
     return refused('the query has more than 500 parts')
   }
+  if (query.split('&').some(splitsTwice)) {
+    return refused('the query holds "]=" in a value, where some servers end the name')
+  }
   const pairs = readQuery(query, '&')
   const others = query.includes(';') ? readQuery(query, /[&;]/) : []
   if (pairs === null || others === null) {
@@ -77,6 +80,13 @@ export function readTarget(target: string): TargetRead {
   }
   const splitAtSemicolons = query.includes(';') ? others : null
   return { ok: true, target: { segments, query: pairs, splitAtSemicolons } }
+}
+
+/** qs ends a name at the first `]=`, and at the first `=` only where there is none. */
+function splitsTwice(part: string): boolean {
+  const equals = part.indexOf('=')
+  if (equals < 0 || /(?:\]|%5D)$/i.test(part.slice(0, equals))) return false
+  return /(?:\]|%5D)=/i.test(part.slice(equals + 1))
 }
 
 function readQuery(query: string, separator: string | RegExp): QueryPair[] | null {

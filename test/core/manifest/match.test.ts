@@ -79,6 +79,8 @@ describe('a target', () => {
     ['/v1/export%20', 'a trailing space'],
     ['/v1/export.%20', 'a dot and a space'],
     [`/v1?${'&'.repeat(500)}`, 'five hundred and one parts'],
+    ['/v1?amount=7[x]=', 'a name that ends in two places'],
+    ['/v1?a=1&amount=7%5Bx%5d=9', 'the same, encoded'],
     [`/${'a'.repeat(20_000)}`, 'twenty thousand characters'],
   ])('%j is refused: %s', (target) => {
     expect(readTarget(target).ok).toBe(false)
@@ -93,6 +95,8 @@ describe('a target', () => {
     '/v1/100%25',
     '/v1?',
     '/v1?a[b]=c|d',
+    '/v1?a[b]=c]=d',
+    '/v1?a=b]',
     "/v1/a!$&'()*+,=b",
     '/v1/.well-known',
     '/v1/a%3Bb',
