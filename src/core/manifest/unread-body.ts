@@ -1,5 +1,6 @@
 import type { Header } from '../call.js'
 import { parse } from '../json/parse.js'
+import { fromUtf8 } from '../text.js'
 import { readMembers } from './read-members.js'
 import { newMember } from './reading.js'
 import { type Guarded, isMethodOverride, resembles } from './resemble.js'
@@ -57,7 +58,7 @@ const NAMES: Readonly<Record<'form' | 'multipart' | 'json', (text: string) => re
   {
     form: (text) => formNames(text),
     multipart: (text) => multipartNames(text),
-    json: (text) => looseNames(text),
+    json: (text) => looseNames(decoded(text)),
   }
 
 /** Of what is not strict JSON, and to some parsers is JSON all the same: whatever a colon follows. */
@@ -71,17 +72,23 @@ const looseNames = (text: string): readonly string[] =>
   ].map(([, name = '']) => name)
 
 const formNames = (text: string): readonly string[] =>
-  text.split(/[&;]/).map((part) => {
-    const name = (part.split('=', 1)[0] ?? '').replaceAll('+', ' ')
-    // A name that no two servers decode alike is compared as it stands.
-    return /%(?![0-9A-Fa-f]{2})/.test(name) ? name : (percentDecode(name) ?? name)
-  })
+  text.split(/[&;]/).map((part) => unescaped((part.split('=', 1)[0] ?? '').replaceAll('+', ' ')))
 
 /** Every `name=` anywhere in it: boundaries are read in more ways than names are. */
 const multipartNames = (text: string): readonly string[] =>
   [...text.matchAll(/\bname\*?\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/gi)].map(
-    ([, quoted, bare]) => quoted ?? (bare ?? '').replace(/^.*'/, ''),
+    ([, quoted, bare = '']) =>
+      quoted === undefined
+        ? unescaped(bare.replace(/^.*'/, ''))
+        : decoded(quoted.replace(/\\(.)/g, '$1')),
   )
+
+/** A name that no two servers decode alike is compared as it stands. */
+const unescaped = (name: string): string =>
+  /%(?![0-9A-Fa-f]{2})/.test(name) ? name : (percentDecode(name) ?? name)
+
+const decoded = (octets: string): string =>
+  fromUtf8(Uint8Array.from(octets, (octet) => octet.charCodeAt(0))) ?? octets
 
 /** One character per octet: names that are looked for are ASCII or escaped. */
 function latin1(bytes: Uint8Array): string {

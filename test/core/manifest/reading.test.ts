@@ -36,7 +36,7 @@ const TOOLS = `
     also: {body: any}
   raw:
     match: PATCH /v1/raw/{id}
-    args: {id: string, mode: {type: string, query: mode}}
+    args: {id: string, mode: {type: string, query: mode}, kind: {type: string, query: kind, optional: true}}
     also: {body: any}
   schema:
     match: POST /v1/schema
@@ -163,6 +163,8 @@ describe('the query of any other tool', () => {
       '_method',
     ]) {
       expect([name, code(post(`?${name}=9`))]).toEqual([name, 'arg_ambiguous'])
+      // With a bracket before it, the `=` would end the name in two places: no target at all.
+      if (name.endsWith(']')) continue
       expect([name, code(post(`?x=1;${name}=9`))]).toEqual([name, 'arg_ambiguous'])
     }
   })
@@ -286,6 +288,9 @@ describe('a body that no rule reads', () => {
     '--b\r\ncontent-disposition: form-data; name="mode"\r\n\r\nb\r\n--b--',
     '--b\r\nContent-Disposition: form-data; NAME=_method\r\n\r\nDELETE\r\n--b--',
     "--b\r\ncontent-disposition: form-data; name*=utf-8''mode\r\n\r\nb\r\n--b--",
+    "--b\r\ncontent-disposition: form-data; name*=utf-8''m%6Fde\r\n\r\nb\r\n--b--",
+    '--b\r\ncontent-disposition: form-data; name="_me\\thod"\r\n\r\nb\r\n--b--',
+    '--b\r\ncontent-disposition: form-data; name="\u212aind"\r\n\r\nb\r\n--b--',
   ])('may not hold it as multipart', (body) => {
     expect(code(form(body, 'multipart/form-data; boundary=b'))).toBe('arg_ambiguous')
     expect(code(form('--b\r\nx: name="y"\r\n\r\n--b--', 'multipart/form-data; boundary=b'))).toBe(

@@ -166,7 +166,12 @@ function findPlaces(reader: Reader, rule: JudgedRule): ReadonlyMap<string, Place
   for (const kind of ['query', 'body'] as const) {
     for (const name of rule.listed[kind]) {
       const passed = { name: 'also', type: 'string', in: kind, at: name }
-      probe(passed, (bag, path) => placesIn(bag).also.push(path))
+      // Under a name like expand[] each further one is the next place of the same list.
+      probe(passed, (bag, path) =>
+        placesIn(bag).also.push(
+          name.endsWith('[]') && path.at(-1) === '0' ? path.slice(0, -1) : path,
+        ),
+      )
     }
   }
   return out
