@@ -127,7 +127,7 @@ function documentOf(authorized: Authorized, parts: Parts): ApprovalDocument {
   })
 }
 
-/** Told apart from what was read, so that nobody takes it for checked. */
+/** Shown apart from the arguments, so that an approver does not take it for checked. */
 function notJudgedIn({ notJudged }: Authorized): Pick<ApprovalDocument, 'not_judged'> {
   const { query, members, body } = notJudged
   if (query.length === 0 && members.length === 0 && !body) return {}

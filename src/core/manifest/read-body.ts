@@ -47,7 +47,7 @@ export function readBody(reading: Reading, call: Call): BodyRead {
     : refuse('body_unreadable', fault)
 }
 
-/** Frameworks parse what a handler never asked for: a body nobody reads may still act. */
+/** Frameworks parse a body before the handler asks for it, so an unread body may still have an effect. */
 function unreadBody(bytes: Uint8Array, { headers }: HttpCall, reading: Reading): BodyRead {
   if (bytes.length === 0) return NO_BODY
   if (reading.unread === 'refused') {

@@ -49,7 +49,7 @@ export function readingOf(rule: ToolRule, manifest: Manifest): Reading {
   }
 }
 
-/** No body argument, `$body` or listed pointer: then nobody reads the octets as JSON. */
+/** Null without a body argument, `$body` or a listed pointer: the body is then not read as JSON. */
 function membersOf(rule: ToolRule, manifest: Manifest, also: Also): Member | null {
   const root = newMember(also.body === 'any' ? 'let_through' : 'refused')
   const whole = readsWholeBody(rule, manifest)
