@@ -3,9 +3,10 @@ import type { OnExpiry } from './core/approval/deadline.js'
 import type { Caller, Header } from './core/call.js'
 import type { Observation } from './core/capsule/observation.js'
 import type { VerdictClass } from './core/capsule/registries.js'
+import type { Entry, Sealed } from './core/journal/entry.js'
+import type { JournalLine, Line, LineOf } from './core/journal/vocabulary.js'
 import type { Plain } from './core/json/value.js'
 import type { Hitl, ToolRule } from './core/manifest/model.js'
-import type { StatementToSeal } from './core/statement/seal.js'
 
 /** The gate's outside world. Each port is a few methods and a promise; test/contract holds drivers to it. */
 
@@ -27,42 +28,16 @@ export type Ids = {
 }
 
 // ── Journal ──────────────────────────────────────────────────────────────────
-/** What a writer gives: the type and the remaining members as JSON object text (`{…}`). */
-export type WrittenEntry = {
-  readonly type: string
-  readonly json: string
-  /** The same members as an object, where the writer has one: spares reading the text again. */
-  readonly members?: { readonly [member: string]: unknown }
-}
-/**
- * A capsule still to be signed: the journal seals it where it writes the line, so that signing costs
- * the thread that judges nothing. `json` and `members` are the line's other members.
- */
-export type StatementEntry = {
-  readonly type: 'CAPSULE'
-  readonly seal: StatementToSeal
-  readonly json: string
-  readonly members: { readonly [member: string]: unknown }
-}
-export type JournalEntry = WrittenEntry | StatementEntry
-/** What stands in the file: the envelope, and the members by name. */
-export type JournalLine = {
-  readonly v: 1
-  readonly origin: string
-  readonly seq: number
-  /** RFC 6962 leaf hash of the previous line, hex. */
-  readonly prev: string
-  /** RFC 3339 UTC with milliseconds; never goes back within an origin. */
-  readonly at: string
-  readonly type: string
-  readonly [member: string]: unknown
-}
+export type { JournalLine, Line }
+/** Only the vocabulary's own entries can be appended (core/journal/entry.ts). */
+export type JournalEntry = Entry
+/** Lines that are found by the ids they name. */
+export type IndexedLine = LineOf<'CAPSULE' | 'ACTION_DISPATCHED'>
 export type Appended = {
   readonly seq: number
   readonly at: string
   readonly hash: string
-  /** What sealing a statement added to its line. */
-  readonly sealed?: { readonly protected: string; readonly signature: string }
+  readonly sealed?: Sealed
 }
 export type Head = { readonly seq: number; readonly hash: string }
 
@@ -81,13 +56,13 @@ export type Journal = {
   /** The timestamp the next line may carry: now, but never before the last line's. */
   timestamp(): string
   head(): Head
-  /** Lines with seq ≥ from, in order, as parsed; checks linkage as it reads. */
+  /** Lines with seq ≥ from, in order, as parsed; checks linkage as it reads, members are `readLine`'s. */
   lines(from?: number): AsyncIterable<JournalLine>
   /**
    * By action_id or capsule_id, newest first; uses the segment indexes. `superseding` adds the capsules
    * that supersede that one.
    */
-  find(id: string, options?: { superseding?: boolean }): Promise<readonly JournalLine[]>
+  find(id: string, options?: { superseding?: boolean }): Promise<readonly IndexedLine[]>
   /** MUST refuse before dispatch while below the reserve: `ok: false` names why. */
   health(): { readonly ok: boolean; readonly reason: string | null }
   close(): Promise<void>
@@ -286,7 +261,7 @@ export type Vote = {
   readonly outcome: 'approve' | 'deny' | 'defer'
   readonly evidenceDigest: string
   /** The signed line itself: whoever builds on the vote checks the signature again (promise 4). */
-  readonly line: JournalLine
+  readonly line: LineOf<'APPROVAL_VOTED'>
 }
 /** One request to a human, as the lines so far established it. */
 export type Approval = {

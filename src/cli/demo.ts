@@ -49,9 +49,7 @@ async function demo({ once, data }: Options): Promise<number> {
     try {
       const capsules = new Map<string, Capsule>()
       running.gate.data.subscribe((line) => {
-        if (line.type !== 'CAPSULE') return
-        const capsule = line.capsule as Capsule
-        capsules.set(capsule.capsule_id, capsule)
+        if (line.type === 'CAPSULE') capsules.set(line.capsule.capsule_id, line.capsule)
       })
       for (const line of whereToLook(running.url, running.people, tool.origin, dir)) print(line)
       print('')

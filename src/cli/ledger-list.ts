@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs'
-import type { Capsule } from '../core/capsule/model.js'
 import { VERDICT_CLASSES } from '../core/capsule/registries.js'
+import { type Line, readLine } from '../core/journal/vocabulary.js'
 import { statementOf } from '../gate/prove.js'
 import { type Entry, ledgerReader } from '../mounts/admin/browse.js'
 import { publicLine } from '../mounts/admin/public-line.js'
-import type { JournalLine } from '../ports.js'
 import { lastLine, ledgerFiles, readAll } from './ledger-files.js'
 import { type Paint, painter, plain, print, printJson, UsageError } from './output.js'
 
@@ -21,8 +20,9 @@ export type ListOptions = {
 export async function list(options: ListOptions): Promise<void> {
   const read = ledgerReader(filterOf(options))
   const show = printer(options)
-  for await (const { line } of readAll(await ledgerFiles(options.data))) {
-    const entry = read.entry(line)
+  for await (const { line: raw } of readAll(await ledgerFiles(options.data))) {
+    const line = readLine(raw)
+    const entry = line === null ? null : read.entry(line)
     if (entry !== null) show(entry)
   }
 }
@@ -43,13 +43,17 @@ export async function tail(
     for (const entry of held.splice(0)) show(entry)
   }
   let live = last === 0
-  for await (const { line } of readAll(files, options.follow === true ? { signal } : undefined)) {
-    const entry = read.entry(line)
+  for await (const { line: raw } of readAll(
+    files,
+    options.follow === true ? { signal } : undefined,
+  )) {
+    const line = readLine(raw)
+    const entry = line === null ? null : read.entry(line)
     if (entry !== null) {
       if (live) show(entry)
       else if (held.push(entry) > wanted) held.shift()
     }
-    if (!live && line.seq >= last) {
+    if (!live && raw.seq >= last) {
       live = true
       flush()
       if (options.follow !== true) return
@@ -64,15 +68,18 @@ export async function showOne(
   options: { data: string; json?: boolean; cose?: string },
 ): Promise<void> {
   const related = new Set([id])
-  const found: JournalLine[] = []
-  for await (const { line } of readAll(await ledgerFiles(options.data))) {
-    if (!names(line).some((name) => related.has(name))) continue
+  const found: Line[] = []
+  for await (const { line: raw } of readAll(await ledgerFiles(options.data))) {
+    const line = readLine(raw)
+    if (line === null || !names(line).some((name) => related.has(name))) continue
     found.push(line)
     for (const name of own(line)) related.add(name)
   }
   if (found.length === 0) throw new UsageError(`no action or capsule ${plain(id)} in the ledger`)
   if (options.cose !== undefined) {
-    const line = found.find((candidate) => own(candidate).includes(id) && isCapsule(candidate))
+    const line = found
+      .filter((candidate) => candidate.type === 'CAPSULE')
+      .find((candidate) => own(candidate).includes(id))
     if (line === undefined) throw new UsageError(`${plain(id)} has no capsule yet`)
     writeFileSync(options.cose, statementOf(line))
     return
@@ -82,20 +89,24 @@ export async function showOne(
 }
 
 const plainLines = (text: string): string => text.split('\n').map(plain).join('\n')
-const isCapsule = ({ type }: JournalLine): boolean => type === 'CAPSULE'
 
 /** Ids a line is itself. */
-function own(line: JournalLine): string[] {
-  const capsule = isCapsule(line) ? (line.capsule as Capsule) : null
-  return capsule === null
-    ? [line.action_id].filter((id) => typeof id === 'string')
-    : [capsule.action_id, capsule.capsule_id]
+function own(line: Line): string[] {
+  switch (line.type) {
+    case 'CAPSULE':
+      return [line.capsule.action_id, line.capsule.capsule_id]
+    case 'ACTION_DISPATCHED':
+    case 'REPLAYED':
+      return [line.action_id]
+    default:
+      return []
+  }
 }
 
 /** Ids a line is itself or points to. */
-function names(line: JournalLine): string[] {
-  if (!isCapsule(line)) return own(line)
-  const capsule = line.capsule as Capsule
+function names(line: Line): string[] {
+  if (line.type !== 'CAPSULE') return own(line)
+  const { capsule } = line
   return [
     ...own(line),
     capsule['dev.capsulegate.decision_id'],

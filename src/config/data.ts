@@ -7,9 +7,11 @@ import { exportKeyring, keyringPath } from '../adapters/keys/keyring.js'
 import { openSigner } from '../adapters/keys/signer.js'
 import { createEmbeddedState, type EmbeddedState } from '../adapters/state/embedded/state.js'
 import { hex } from '../core/hex.js'
+import { lineOf } from '../core/journal/entry.js'
+import { type Line, LineError, readLine } from '../core/journal/vocabulary.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import { utf8 } from '../core/text.js'
-import type { Appended, Clock, Head, Journal, JournalEntry, JournalLine, Signer } from '../ports.js'
+import type { Clock, Head, IndexedLine, Journal, JournalLine, Signer } from '../ports.js'
 import { openRecorder } from './recorder/open.js'
 import { openStores, type StoreSeams, type Stores, type StoresPlace } from './recorder/stores.js'
 import { ownSecret } from './secrets.js'
@@ -18,12 +20,12 @@ import { ownSecret } from './secrets.js'
 export type Data = {
   readonly signer: Signer
   readonly keys: () => readonly PublicKeyRecord[]
-  readonly journal: Stores['journal']
+  readonly journal: Journal & Pick<Stores['journal'], 'snapshot' | 'writeSnapshot' | 'verified'>
   readonly evidence: Stores['evidence']
   readonly state: EmbeddedState
   readonly tenantSalt: string
   /** Each durable line in journal order, after the state has it. */
-  subscribe(listener: (line: JournalLine) => void): () => void
+  subscribe(listener: (line: Line) => void): () => void
   close(): Promise<void>
 }
 
@@ -117,7 +119,10 @@ async function closingOnFailure<T>(
 async function fold(journal: Stores['journal'], state: EmbeddedState): Promise<void> {
   const { snapshot } = journal
   if (snapshot !== null) state.load(snapshot.state)
-  for await (const line of journal.lines((snapshot?.seq ?? 0) + 1)) state.apply(line)
+  for await (const raw of journal.lines((snapshot?.seq ?? 0) + 1)) {
+    const line = readLine(raw)
+    if (line !== null) state.apply(line)
+  }
 }
 
 /** The running gate's lines go through the same fold as a restart's: in order, once, after they are durable. */
@@ -125,16 +130,19 @@ function feeding(
   inner: Stores['journal'],
   state: EmbeddedState,
   snapshotEvery: number,
-): { journal: Stores['journal']; subscribe: Data['subscribe'] } {
-  const listeners = new Set<(line: JournalLine) => void>()
+): Pick<Data, 'journal' | 'subscribe'> {
+  const listeners = new Set<(line: Line) => void>()
   let applied: Head = inner.head()
   let sinceSnapshot = applied.seq - (inner.snapshot?.seq ?? 0)
   const append: Journal['append'] = (entries, options) =>
     inner.append(entries, options).then((lines) => {
-      lines.forEach((appended, index) => {
-        const { seq, hash } = appended
+      entries.forEach((entry, index) => {
+        const appended = lines[index]
+        if (appended === undefined) throw new Error(`the journal appended no ${entry.type} line`)
+        const { seq, hash, at, sealed } = appended
         if (seq <= applied.seq) throw new Error(`journal line ${seq} came after ${applied.seq}`)
-        const line = lineOf(inner.origin, entries[index] as JournalEntry, appended, applied.hash)
+        const { origin } = inner
+        const line = lineOf(entry, { v: 1, origin, seq, prev: applied.hash, at }, sealed)
         state.apply(line)
         applied = { seq, hash }
         for (const listener of listeners) listener(line)
@@ -148,7 +156,12 @@ function feeding(
       return lines
     })
   return {
-    journal: { ...inner, append, close: () => inner.close() },
+    journal: {
+      ...inner,
+      append,
+      find: async (id, wanted) => (await inner.find(id, wanted)).map(indexedLine),
+      close: () => inner.close(),
+    },
     subscribe(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -156,21 +169,11 @@ function feeding(
   }
 }
 
-const lineOf = (
-  origin: string,
-  { type, json, members }: JournalEntry,
-  { seq, at, sealed }: Appended,
-  prev: string,
-): JournalLine => ({
-  v: 1,
-  origin,
-  seq,
-  prev,
-  at,
-  type,
-  ...(members ?? (JSON.parse(json) as object)),
-  ...sealed,
-})
+function indexedLine(raw: JournalLine): IndexedLine {
+  const line = readLine(raw)
+  if (line?.type === 'CAPSULE' || line?.type === 'ACTION_DISPATCHED') return line
+  throw new LineError(raw, 'lines of this type are not indexed')
+}
 
 /** A name of its own for every data folder: lines and capsules of two gates never mix. */
 const originOf = (salt: string): string => `gate-${hex(nodeCrypto.sha256(utf8(salt))).slice(0, 16)}`

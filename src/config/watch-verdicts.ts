@@ -84,7 +84,7 @@ export function watchVerdicts(
     },
     around(gate) {
       gate.data.subscribe((line) => {
-        if (line.type === 'CAPSULE') tell(told(line.capsule as Capsule))
+        if (line.type === 'CAPSULE') tell(told(line.capsule))
       })
       return {
         ...gate,

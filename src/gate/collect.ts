@@ -28,12 +28,12 @@ export async function collect(
     parts.journal.find(actionId),
     parts.evidence.byAction(actionId),
   ])
-  const dispatched = lines.find(({ type }) => type === 'ACTION_DISPATCHED')
+  const dispatched = lines.find((line) => line.type === 'ACTION_DISPATCHED')
   const response = found.state === 'present' ? storedResponse(found.value) : null
   if (dispatched === undefined || found.state !== 'present' || response === null) return null
   const opened = open(call, agent, parts)
   const { world } = opened
-  const tool = String(dispatched.tool)
+  const { tool } = dispatched
   const refuse = (
     code: 'halted' | 'policy_denied' | 'policy_error' | 'unauthenticated',
     reason: Reason,

@@ -3,11 +3,13 @@ import { buildCapsule } from '../core/capsule/build.js'
 import type { CapsuleInput, EffectMeta } from '../core/capsule/input.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
+import type { CapsuleEntry } from '../core/journal/entry.js'
+import type { About, Settles } from '../core/journal/lines/call.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import { toSeal } from '../core/statement/seal.js'
 import { type Happened, verdictOf } from '../core/verdict/verdict.js'
-import type { EvidencePart, Settlement, StatementEntry } from '../ports.js'
+import type { EvidencePart, Settlement } from '../ports.js'
 import { openingEntries } from './approve-open.js'
 import { evidenceRecord, saltedPart } from './dispatch.js'
 import type { Concluded, Ending } from './exit.js'
@@ -177,7 +179,7 @@ export function capsuleEntry(
   statement: 'agent_action' | 'outcome' = 'agent_action',
   sub?: string,
   about: About | null = null,
-): StatementEntry {
+): CapsuleEntry {
   const more = {
     ...(settlement === null ? {} : { settles: settlesOf(capsule.action_id, settlement) }),
     ...(about === null ? {} : { about }),
@@ -190,13 +192,6 @@ export function capsuleEntry(
   }
 }
 
-/** Whose refused call it was, and what it asked for: no line says so before it (DESIGN §5). */
-export type About = {
-  readonly agent: string
-  readonly tool?: string
-  readonly request_digest?: string
-}
-
 function aboutOf({ kind, known }: Ending): About | null {
   const { identified, rule, requestDigest } = known
   if (kind !== 'refused' || identified.kind === 'unknown') return null
@@ -207,7 +202,7 @@ function aboutOf({ kind, known }: Ending): About | null {
   }
 }
 
-const settlesOf = (action_id: string, settlement: Settlement) =>
+const settlesOf = (action_id: string, settlement: Settlement): Settles =>
   settlement.kind === 'release'
     ? { action_id, outcome: 'release', replayable: false }
     : { action_id, outcome: 'commit', replayable: settlement.replayable }

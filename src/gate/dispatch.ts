@@ -1,9 +1,11 @@
 import { hex } from '../core/hex.js'
+import { plainEntry } from '../core/journal/entry.js'
+import type { MembersOf } from '../core/journal/vocabulary.js'
 import { textDigest } from '../core/json/build.js'
 import { plainText } from '../core/json/plain-text.js'
 import type { Plain } from '../core/json/value.js'
 import { rowOf } from '../core/verdict/observed.js'
-import type { Dispatch, Dispatched, EvidencePart, EvidenceRecord, JournalEntry } from '../ports.js'
+import type { Dispatch, Dispatched, EvidencePart, EvidenceRecord } from '../ports.js'
 import { type Ending, RecordUnavailable } from './exit.js'
 import { capturedRequest } from './frozen.js'
 import type { Known, Parts, Reserved } from './stage.js'
@@ -52,7 +54,7 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
   try {
     await Promise.all([
       parts.evidence.put(evidenceRecord(reserved, [...reserved.evidence, ...captured])),
-      parts.journal.append([entryOf('ACTION_DISPATCHED', intent(reserved))]),
+      parts.journal.append([plainEntry('ACTION_DISPATCHED', intent(reserved))]),
     ])
   } catch (error) {
     await parts.state.settle(reserved.actionId, { kind: 'release' })
@@ -62,7 +64,7 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
 }
 
 /** All that `recover` needs to conclude this call if nobody else can. */
-function intent(reserved: Reserved): { readonly [member: string]: unknown } {
+function intent(reserved: Reserved): MembersOf<'ACTION_DISPATCHED'> {
   const { rule, agent, world } = reserved
   return {
     action_id: reserved.actionId,
@@ -95,12 +97,6 @@ function intent(reserved: Reserved): { readonly [member: string]: unknown } {
         }),
   }
 }
-
-const entryOf = (type: string, members: { readonly [member: string]: unknown }): JournalEntry => ({
-  type,
-  json: JSON.stringify(members),
-  members,
-})
 
 /** One evidence record of this action; sealed under the subject's key where the manifest names one. */
 export function evidenceRecord(known: Known, parts: readonly EvidencePart[]): EvidenceRecord {

@@ -1,5 +1,4 @@
 import { hex } from '../core/hex.js'
-import type { Plain } from '../core/json/value.js'
 import { utf8 } from '../core/text.js'
 import type { Evidence } from '../ports.js'
 import { signed } from './signed-event.js'
@@ -17,12 +16,10 @@ export async function eraseEvidence(
   by: string,
   parts: Pick<Parts, 'journal' | 'evidence' | 'signer' | 'crypto' | 'tenantSalt'>,
 ): Promise<{ readonly records: number }> {
-  const what: { readonly [name: string]: Plain } = {
-    ...('subject' in scope
-      ? { subject_tag: subjectTag(scope.subject, parts) }
-      : { operator: scope.operator, day: scope.day }),
-    by,
-  }
+  const what =
+    'subject' in scope
+      ? { subject_tag: subjectTag(scope.subject, parts), by }
+      : { operator: scope.operator, day: scope.day, by }
   await parts.journal.append([signed('EVIDENCE_ERASING', what, parts)])
   const records = await parts.evidence.erase(scope)
   await parts.journal.append([signed('EVIDENCE_ERASED', { ...what, records }, parts)], {

@@ -1,4 +1,4 @@
-import type { Approval, JournalLine } from '../ports.js'
+import type { Approval, Line } from '../ports.js'
 import { dueAt, expire } from './expire.js'
 import { haltFor } from './halt.js'
 import type { Parts } from './stage.js'
@@ -96,8 +96,8 @@ export function startExpiry(parts: Parts): Expiry {
   }
 
   const unsubscribe = parts.subscribe((line) => {
-    if (moves(line)) {
-      const id = String(line.approval_id ?? decisionOf(line))
+    const id = movedBy(line)
+    if (id !== null) {
       parts.state.approval(id).then(
         (approval) => {
           if (approval !== null && approval.state.kind !== 'closed') arm(dueIn(approval))
@@ -118,20 +118,19 @@ export function startExpiry(parts: Parts): Expiry {
   }
 }
 
-/** Lines after which an item may be due at another time than before. */
-function moves(line: JournalLine): boolean {
+/** The item that may be due at another time after this line than before it. */
+function movedBy(line: Line): string | null {
   switch (line.type) {
     case 'APPROVAL_OPENED':
     case 'APPROVAL_REMINDER':
-      return true
+      return line.approval_id
     case 'GRANT_ISSUED':
-      return line.approval_id !== undefined
-    case 'CAPSULE':
-      return (line.capsule as { chain?: unknown }).chain !== undefined
+      return line.standing === true ? null : (line.approval_id ?? null)
+    case 'CAPSULE': {
+      const { chain, 'dev.capsulegate.decision_id': decision } = line.capsule
+      return chain === undefined ? null : (decision ?? null)
+    }
     default:
-      return false
+      return null
   }
 }
-
-const decisionOf = (line: JournalLine): unknown =>
-  (line.capsule as { readonly [member: string]: unknown })['dev.capsulegate.decision_id']

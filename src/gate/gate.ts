@@ -1,5 +1,5 @@
 import type { Call, Caller } from '../core/call.js'
-import type { Plain } from '../core/json/value.js'
+import type { MembersOf } from '../core/journal/vocabulary.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { Dispatch, Identified } from '../ports.js'
 import type { Answer } from './answer.js'
@@ -75,7 +75,7 @@ export type Boot = {
   readonly unasked: readonly Unasked[]
   readonly keys: readonly PublicKeyRecord[]
   /** The last recorded set of judges, so that an unchanged start journals no change. */
-  readonly recorded: Plain | null
+  readonly recorded: MembersOf<'CONFIG_CHANGED'> | null
 }
 
 /** Orphans are concluded and the canary is denied before this resolves: only then may anything listen. */
@@ -145,7 +145,7 @@ export async function startGate(boot: Boot): Promise<Gate> {
 }
 
 /** What CONFIG_CHANGED says, and what an unchanged start compares. */
-export function describe(judges: Judges): Plain {
+export function describe(judges: Judges): MembersOf<'CONFIG_CHANGED'> {
   return {
     policy_digest: judges.policy.digest,
     manifest_digests: judges.manifests.map(({ digest }) => digest).sort(),
@@ -154,6 +154,5 @@ export function describe(judges: Judges): Plain {
 }
 
 async function recordChange(judges: Judges, parts: Parts): Promise<void> {
-  const members = describe(judges) as { readonly [name: string]: Plain }
-  await parts.journal.append([signed('CONFIG_CHANGED', members, parts)])
+  await parts.journal.append([signed('CONFIG_CHANGED', describe(judges), parts)])
 }

@@ -1,5 +1,6 @@
 import type { Call } from '../core/call.js'
-import type { Dispatch, Identified } from '../ports.js'
+import { plainEntry } from '../core/journal/entry.js'
+import type { Dispatch, Identified, JournalEntry } from '../ports.js'
 import { admit } from './admit.js'
 import { type Answer, unrecorded } from './answer.js'
 import { approve } from './approve.js'
@@ -91,31 +92,33 @@ function endingOf(error: unknown, opened: Known, parts: Parts): Ending {
 }
 
 async function replay({ known, original, response }: Replay, parts: Parts): Promise<Answer> {
-  const event = { action_id: original.actionId, capsule_id: original.capsuleId }
-  const failed = await repeat('REPLAYED', event, known, parts)
+  const { actionId: action_id, capsuleId: capsule_id } = original
+  const event = plainEntry('REPLAYED', { action_id, capsule_id, by: known.actionId })
+  const failed = await repeat(event, known, parts)
   return failed ?? { kind: 'replayed', ...original, response }
 }
 
 async function join({ known, approval }: Join, parts: Parts): Promise<Answer> {
-  const event = { approval_id: approval.approvalId, capsule_id: approval.opened }
-  return (await repeat('APPROVAL_JOINED', event, known, parts)) ?? pendingAnswer(approval)
+  const { approvalId: approval_id, opened: capsule_id } = approval
+  const event = plainEntry('APPROVAL_JOINED', { approval_id, capsule_id, by: known.actionId })
+  return (await repeat(event, known, parts)) ?? pendingAnswer(approval)
 }
 
 async function refuseAgain({ known, approval }: Refused, parts: Parts): Promise<Answer> {
   const told = refusedAnswer(approval)
-  const event = { approval_id: approval.approvalId, capsule_id: told.capsuleId }
-  return (await repeat('REFUSAL_REPEATED', event, known, parts)) ?? told
+  const { approvalId: approval_id } = approval
+  const members = { approval_id, capsule_id: told.capsuleId, by: known.actionId }
+  return (await repeat(plainEntry('REFUSAL_REPEATED', members), known, parts)) ?? told
 }
 
 /** An answer that names an existing action is an event of its own (promise 1). */
 async function repeat(
-  type: string,
-  event: { readonly [name: string]: string },
+  event: JournalEntry,
   { actionId }: Known,
   parts: Parts,
 ): Promise<Answer | null> {
   try {
-    await parts.journal.append([{ type, json: JSON.stringify({ ...event, by: actionId }) }])
+    await parts.journal.append([event])
     return null
   } catch (error) {
     parts.report({ level: 'error', event: 'record_unavailable', actionId, detail: String(error) })

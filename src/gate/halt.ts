@@ -1,10 +1,9 @@
+import type { HaltScope } from '../core/journal/lines/operate.js'
 import { signed } from './signed-event.js'
 import type { Parts } from './stage.js'
 
 /** The kill switch: per agent, tool, operator or everything. Durable, recorded, effective on the next call and on calls not yet sent. */
-export type HaltScope =
-  | { readonly kind: 'agent' | 'tool' | 'operator'; readonly name: string }
-  | { readonly kind: 'all' }
+export type { HaltScope }
 
 export type Halts = readonly HaltScope[]
 

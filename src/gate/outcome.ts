@@ -1,7 +1,6 @@
 import type { Capsule } from '../core/capsule/model.js'
 import { buildOutcome, type OutcomeInput } from '../core/capsule/outcome.js'
 import { subjectUrn } from '../core/statement/header.js'
-import type { JournalLine } from '../ports.js'
 import { capsuleEntry } from './conclude.js'
 import { saltedPart } from './dispatch.js'
 import type { Parts } from './stage.js'
@@ -31,8 +30,10 @@ export async function recordOutcome(
   parts: Pick<Parts, 'journal' | 'evidence' | 'signer' | 'crypto' | 'ids'>,
 ): Promise<OutcomeRecorded> {
   const lines = await parts.journal.find(report.actionId)
-  const original = lines.map(capsuleOf).find((capsule) => capsule?.action_id === report.actionId)
-  if (original == null) return { kind: lines.length === 0 ? 'unknown_action' : 'in_flight' }
+  const original = lines
+    .flatMap((line) => (line.type === 'CAPSULE' ? [line.capsule] : []))
+    .find(({ action_id }) => action_id === report.actionId)
+  if (original === undefined) return { kind: lines.length === 0 ? 'unknown_action' : 'in_flight' }
   const { effect, capsule_id } = original
   if (effect === undefined) return { kind: 'never_dispatched', capsuleId: capsule_id }
   const actionId = parts.ids.actionId()
@@ -84,6 +85,3 @@ function effectMeta(effect: NonNullable<Capsule['effect']>): OutcomeInput['origi
   const { type, irreversibility_class } = effect
   return { type, irreversibility_class, request_digest, request_octets }
 }
-
-const capsuleOf = (line: JournalLine): Capsule | null =>
-  line.type === 'CAPSULE' ? (line.capsule as Capsule) : null

@@ -1,12 +1,11 @@
 import { fromBase64url } from '../core/base64url.js'
 import { GateError } from '../core/error.js'
+import type { LineOf } from '../core/journal/vocabulary.js'
 import { canonicalOf } from '../core/json/build.js'
-import type { Plain } from '../core/json/value.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import { toCose } from '../core/statement/seal.js'
 import { utf8 } from '../core/text.js'
 import { verifyStatement } from '../core/verify/statement.js'
-import type { JournalLine } from '../ports.js'
 import type { Answer } from './answer.js'
 import { canaryCall } from './canary.js'
 import { govern } from './govern.js'
@@ -52,7 +51,7 @@ async function verifyRecord(
   { journal, crypto }: Parts,
   keys: readonly PublicKeyRecord[],
 ): Promise<void> {
-  const line = (await journal.find(actionId)).find(({ type }) => type === 'CAPSULE')
+  const line = (await journal.find(actionId)).find((found) => found.type === 'CAPSULE')
   if (line === undefined) {
     throw new GateError('canary_record_invalid', `the journal has no capsule of ${actionId}`)
   }
@@ -68,12 +67,11 @@ async function verifyRecord(
 }
 
 /** The COSE statement of a CAPSULE line, bit-exact (DESIGN §5). */
-export function statementOf(line: JournalLine): Uint8Array {
-  const { capsule, signature } = line
-  const protectedBytes = fromBase64url(String(line.protected))
-  const signatureBytes = fromBase64url(String(signature))
+export function statementOf(line: LineOf<'CAPSULE'>): Uint8Array {
+  const protectedBytes = fromBase64url(line.protected)
+  const signatureBytes = fromBase64url(line.signature)
   if (protectedBytes === null || signatureBytes === null) {
     throw new GateError('canary_record_invalid', 'the capsule line is not base64url')
   }
-  return toCose(utf8(canonicalOf(capsule as Plain)), protectedBytes, signatureBytes)
+  return toCose(utf8(canonicalOf(line.capsule)), protectedBytes, signatureBytes)
 }

@@ -1,28 +1,12 @@
 import { buildCapsule } from '../core/capsule/build.js'
 import type { By } from '../core/capsule/input.js'
-import type { ConstraintRecord, Mode, Octets } from '../core/capsule/model.js'
-import type { IrreversibilityClass } from '../core/capsule/registries.js'
+import type { MembersOf } from '../core/journal/vocabulary.js'
 import { capsuleEntry } from './conclude.js'
 import { recallRun } from './resolve-recall.js'
 import type { Parts } from './stage.js'
 
 /** An ACTION_DISPATCHED line that no capsule concludes, as the fold found it. */
-export type Orphan = {
-  readonly action_id: string
-  readonly decision_id: string
-  readonly operator: string
-  readonly developer: string
-  readonly request_digest: string
-  readonly request_octets: Octets
-  readonly effect_type: string
-  readonly irreversibility_class: IrreversibilityClass
-  readonly manifest_digest: string
-  readonly policy_digest: string
-  readonly mode: Mode
-  readonly constraints: readonly ConstraintRecord[]
-  readonly grant?: string
-  readonly supersedes?: string
-}
+export type Orphan = MembersOf<'ACTION_DISPATCHED'>
 
 /**
  * After a crash, before anything opens: every dispatch without a conclusion becomes

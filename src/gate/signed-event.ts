@@ -1,14 +1,14 @@
-import { type Members, signEvent } from '../core/journal/event.js'
-import type { SignedType } from '../core/journal/signed-types.js'
-import type { JournalEntry } from '../ports.js'
+import type { SignedEntry } from '../core/journal/entry.js'
+import { signEvent } from '../core/journal/event.js'
+import type { MembersOf, SignedType } from '../core/journal/vocabulary.js'
 import type { Parts } from './stage.js'
 
 /** An event of this gate, signed with its current event key. */
-export const signed = (
-  type: SignedType,
-  members: Members,
+export const signed = <T extends SignedType>(
+  type: T,
+  members: MembersOf<T>,
   { journal, signer }: Pick<Parts, 'journal' | 'signer'>,
-): JournalEntry =>
+): SignedEntry<T> =>
   signEvent({
     origin: journal.origin,
     type,

@@ -17,7 +17,7 @@ import type {
   Identity,
   Ids,
   Journal,
-  JournalLine,
+  Line,
   PolicyDecision,
   PolicyEngine,
   Signer,
@@ -59,7 +59,7 @@ export type Parts = {
   /** So many may wait at once for one agent: a looping agent must not bury what people have to read. */
   readonly openPerAgent: number
   /** Each durable line in journal order, after the state has it. */
-  readonly subscribe: (listener: (line: JournalLine) => void) => () => void
+  readonly subscribe: (listener: (line: Line) => void) => () => void
   /** Tells the operator what the record may not say. */
   readonly report: (event: GateReport) => void
   /** Told of each capsule before it is written, for logs and metrics; MUST NOT throw. */

@@ -1,7 +1,7 @@
 import type { Call } from '../core/call.js'
 import { problem } from '../core/verdict/problem.js'
 import { type Code, TABLE, type TransitionCode } from '../core/verdict/table.js'
-import type { Approval, Identified, JournalLine } from '../ports.js'
+import type { Approval, Identified, Line } from '../ports.js'
 import type { Answer } from './answer.js'
 import { pendingTell } from './approve-open.js'
 import { collect } from './collect.js'
@@ -71,11 +71,15 @@ async function decided(id: string, ms: number, parts: Parts): Promise<Approval |
   })
 }
 
-function isAbout(line: JournalLine, id: string): boolean {
-  if (line.type === 'GRANT_ISSUED') return line.approval_id === id
-  if (line.type !== 'CAPSULE') return false
-  const capsule = line.capsule as { readonly [member: string]: unknown }
-  return capsule.chain !== undefined
+function isAbout(line: Line, id: string): boolean {
+  switch (line.type) {
+    case 'GRANT_ISSUED':
+      return line.standing !== true && line.approval_id === id
+    case 'CAPSULE':
+      return line.capsule.chain !== undefined
+    default:
+      return false
+  }
 }
 
 /** The caller is told again what is already on record; the ids are the item's. */

@@ -13,6 +13,7 @@ import {
   tool,
   unreachable,
 } from '../support/approvals.js'
+import { known } from '../support/lines.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { POLICIES, type Rig, refund, rig } from '../support/rig.js'
 
@@ -162,7 +163,7 @@ async function check(at: Rig, sent: ReadonlyMap<string, number>): Promise<void> 
 
   // And a restart from the first line would know exactly what this gate knows.
   const again = createEmbeddedState({ keyTtlSeconds: 24 * 60 * 60 })
-  for (const line of lines) again.apply(line)
+  for (const line of lines) again.apply(known(line))
   expect(again.dump()).toEqual(gate.data.state.dump())
 
   for (const count of sent.values()) expect(count).toBe(1)

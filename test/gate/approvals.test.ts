@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { pseudonym } from '../../src/core/approval/voter.js'
+import type { LineType } from '../../src/core/journal/vocabulary.js'
 import { type Code, TABLE } from '../../src/core/verdict/table.js'
 import { verifyStatement } from '../../src/core/verify/statement.js'
 import type { Answer } from '../../src/gate/answer.js'
@@ -22,6 +23,7 @@ import {
   tool,
   unreachable,
 } from '../support/approvals.js'
+import { forgedEntry } from '../support/lines.js'
 import { PAYMENTS } from '../support/manifests.js'
 import {
   type CapsuleLine,
@@ -531,7 +533,7 @@ describe('what a vote must be to count', () => {
       outcome: 'approve',
       document_digest: documentDigest,
       evidence_digest: part.digest,
-    }
+    } as const
   }
   async function expectAskedAgain(actionId: string): Promise<void> {
     expect((await approvalOf(at.gate, actionId)).state.kind).toBe('approved')
@@ -548,8 +550,8 @@ describe('what a vote must be to count', () => {
     const grant = grantEntry(await approvalOf(at.gate, actionId), at.gate.parts)
     const kid = Buffer.from(at.gate.parts.signer.kid('event')).toString('hex')
     const sig = Buffer.alloc(64, 1).toString('base64url')
-    const json = JSON.stringify({ ...(await madeUp(actionId)), kid, sig })
-    await at.gate.data.journal.append([{ type: 'APPROVAL_VOTED', json }, grant])
+    const vote = forgedEntry('APPROVAL_VOTED', { ...(await madeUp(actionId)), kid, sig })
+    await at.gate.data.journal.append([vote, grant])
     await expectAskedAgain(actionId)
   })
 
@@ -624,10 +626,8 @@ describe('on_approval: dispatch', () => {
 })
 
 describe('after power was lost between two lines of one append', () => {
-  const entryOf = ({ v, origin, seq, prev, at: when, type, ...members }: JournalLine) => ({
-    type,
-    json: JSON.stringify(members),
-  })
+  const entryOf = ({ v, origin, seq, prev, at: when, type, ...members }: JournalLine) =>
+    forgedEntry(type as LineType, members)
 
   it('closes a question that nobody was ever asked', async () => {
     await start()

@@ -12,6 +12,7 @@ import { rederive } from '../../src/core/manifest/evidence.js'
 import { manifestDigest } from '../../src/core/manifest/expand.js'
 import type { Manifest } from '../../src/core/manifest/model.js'
 import type { Dispatch, Evidence } from '../../src/ports.js'
+import { known } from '../support/lines.js'
 import { manifestOf } from '../support/manifests.js'
 import {
   type CapsuleLine,
@@ -179,7 +180,7 @@ function withoutStart(dump: Plain): Plain {
 async function expectSameFold({ gate }: Rig): Promise<void> {
   const { createEmbeddedState } = await import('../../src/adapters/state/embedded/state.js')
   const fresh = createEmbeddedState()
-  for await (const line of gate.data.journal.lines()) fresh.apply(line)
+  for await (const line of gate.data.journal.lines()) fresh.apply(known(line))
   expect(withoutStart(fresh.dump())).toEqual(withoutStart(gate.data.state.dump()))
 }
 

@@ -7,6 +7,7 @@ import { buildCapsule } from '../../src/core/capsule/build.js'
 import { capsuleEntry } from '../../src/gate/conclude.js'
 import type { JournalLine } from '../../src/ports.js'
 import { type Plane, startPlane } from '../mounts/admin/harness.js'
+import { known } from '../support/lines.js'
 
 /**
  * An agent can have any number of calls blocked. Memory holds the newest of them, the journal all; what
@@ -148,7 +149,7 @@ describe('blocked items', () => {
     const { createEmbeddedState } = await import('../../src/adapters/state/embedded/state.js')
     const [fromDump, fromLines] = [createEmbeddedState(), createEmbeddedState()]
     fromDump.load(JSON.parse(JSON.stringify(state.dump())))
-    for await (const line of plane.gate.data.journal.lines()) fromLines.apply(line)
+    for await (const line of plane.gate.data.journal.lines()) fromLines.apply(known(line))
     for (const again of [fromDump, fromLines]) {
       expect({ older: again.olderBlocked(), newest: again.blockedItems() }).toEqual(before)
     }

@@ -10,6 +10,7 @@ import {
   startStand,
   TOKEN,
 } from '../mounts/proxy/harness.js'
+import { forgedEntry } from '../support/lines.js'
 import { answering, type RawUpstream, rawUpstream } from '../support/raw-upstream.js'
 
 /** Two agents of one developer: the developer's name opens nothing. */
@@ -80,6 +81,6 @@ it('a refusal written before lines said whose it was is a 404 for everyone', asy
     protected: header,
     signature,
   }
-  await stand.gate.data.journal.append([{ type: 'CAPSULE', json: JSON.stringify(old) }])
+  await stand.gate.data.journal.append([forgedEntry('CAPSULE', old)])
   expect((await status('0193a5c0-0000-7000-8000-00000000abcd')).status).toBe(404)
 })

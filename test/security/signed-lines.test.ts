@@ -10,11 +10,18 @@ import { systemClock } from '../../src/config/clock.js'
 import { type Data, openData } from '../../src/config/data.js'
 import { signEvent } from '../../src/core/journal/event.js'
 import { entryFault, formatLine } from '../../src/core/journal/line.js'
-import { SIGNED_TYPES, type SignedType } from '../../src/core/journal/signed-types.js'
+import {
+  isSignedType,
+  LINES,
+  type LineType,
+  type MembersOf,
+  type SignedType,
+} from '../../src/core/journal/vocabulary.js'
 import type { Plain } from '../../src/core/json/value.js'
 import type { JournalLine, Signer } from '../../src/ports.js'
 import { eventKeys } from '../adapters/journal/harness.js'
 import { cli } from '../cli/support.js'
+import { membersOf as wholeMembers } from '../support/lines.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { POLICIES, type Rig, refund, rig, sending, upstreamTo } from '../support/rig.js'
 
@@ -24,6 +31,7 @@ const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'main.js')
  * Whoever can write to the file can compute hash links. A line of a signed type that this gate's event
  * key did not sign must stop the start, and leave every byte where it was.
  */
+const SIGNED_TYPES = (Object.keys(LINES) as LineType[]).filter(isSignedType)
 const ALL = SIGNED_TYPES.filter((type) => type !== 'SEGMENT_SEALED')
 /** Members that the fold would obey, so that a missing check would be seen as obedience. */
 const MEMBERS: { readonly [type in SignedType]?: { readonly [name: string]: Plain } } = {
@@ -38,13 +46,14 @@ const MEMBERS: { readonly [type in SignedType]?: { readonly [name: string]: Plai
     tool: 'create_refund',
     bounds: {},
   },
-  GRANT_REVOKED: { grant: 'g-1', voter: 'v' },
+  GRANT_REVOKED: { grant: 'g-1' },
   CONFIG_CHANGED: { policy_digest: '0'.repeat(64), manifest_digests: [], mode: 'observe' },
-  APPROVAL_REMINDER: { approval_id: 'a', nth: 1 },
-  REFUSAL_LIFTED: { code: 'x' },
 }
-const membersOf = (type: SignedType): { readonly [name: string]: Plain } =>
-  MEMBERS[type] ?? { approval_id: 'a', endpoint: 'chat', by: 'mallory' }
+/** Whole, so that nothing but the missing signature can refuse the line. */
+function membersOf(type: SignedType): MembersOf<SignedType> {
+  const { kid, sig, ...members } = wholeMembers(type, MEMBERS[type] ?? {})
+  return members as MembersOf<SignedType>
+}
 
 let at: Rig
 let data: string

@@ -32,8 +32,7 @@ describe('on_fail: hitl on a window', () => {
   const start = async (more = {}): Promise<void> => {
     at = await proxied({ manifest: MANIFEST, policies: POLICIES, ...more })
   }
-  const records = async () =>
-    (await at.rig.capsules()).at(-1)?.capsule.constraints as { id: string; result: string }[]
+  const records = async () => (await at.rig.capsules()).at(-1)?.capsule.constraints ?? []
 
   it('count: the calls over the limit are asked about, never more than it run unasked', async () => {
     await start()

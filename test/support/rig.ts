@@ -6,7 +6,9 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { createUpstream, type Upstream } from '../../src/adapters/upstream/upstream.js'
 import { type GateOptions, openGate, type RunningGate } from '../../src/config/wire.js'
 import type { Header, HttpCall } from '../../src/core/call.js'
+import { type LineOf, readLine } from '../../src/core/journal/vocabulary.js'
 import { manifestDigest } from '../../src/core/manifest/expand.js'
+import { CANARY } from '../../src/gate/canary.js'
 import type { GateReport } from '../../src/gate/stage.js'
 import type { Dispatch, JournalLine } from '../../src/ports.js'
 import { httpCall, manifestOf } from './manifests.js'
@@ -32,14 +34,7 @@ export type Rig = {
   restart(more?: Partial<RigOptions>): Promise<Rig>
   close(): Promise<void>
 }
-export type CapsuleLine = JournalLine & {
-  capsule: {
-    capsule_id: string
-    action_id: string
-    developer: string
-    disposition: Record<string, unknown>
-  } & Record<string, unknown>
-}
+export type CapsuleLine = LineOf<'CAPSULE'>
 
 export type RigOptions = {
   readonly manifest: string
@@ -90,11 +85,11 @@ export async function rig(
     reports,
     lines,
     async capsules() {
-      return (await lines()).filter(
-        (line): line is CapsuleLine =>
-          line.type === 'CAPSULE' &&
-          (line as CapsuleLine).capsule.developer !== 'dev.capsulegate.canary',
-      )
+      return (await lines()).flatMap((raw) => {
+        const line = readLine(raw)
+        const own = line?.type === 'CAPSULE' && line.capsule.developer !== CANARY
+        return own ? [line] : []
+      })
     },
     async restart(again = {}) {
       await gate.close()

@@ -1,8 +1,8 @@
 import { entryFault } from '../../core/journal/line.js'
-import type { Appended, Head, Journal, JournalEntry, Signer } from '../../ports.js'
+import type { Appended, Head, Journal, Signer } from '../../ports.js'
 import type { Committer } from './commit.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
-import type { JournalReport } from './model.js'
+import type { DriverEntry, JournalReport } from './model.js'
 import type { Reserve } from './reserve.js'
 import { type SealedEntry, sealEntry } from './seal-entry.js'
 
@@ -21,7 +21,7 @@ type Pending = {
 export type Appender = {
   /** `checked`: the caller has been through `entriesFault`, where it had the members at hand. */
   append(
-    entries: Parameters<Journal['append']>[0],
+    entries: readonly DriverEntry[],
     options?: { urgent?: boolean; checked?: boolean },
   ): ReturnType<Journal['append']>
   /** Why ordinary entries are refused at present. */
@@ -179,7 +179,7 @@ export function createAppender(
 }
 
 /** Why one of them cannot stand in a line; null when all can. */
-export function entriesFault(entries: readonly JournalEntry[]): JournalError | null {
+export function entriesFault(entries: readonly DriverEntry[]): JournalError | null {
   for (const { type, json, members } of entries) {
     const fault = entryFault(type, json, members)
     if (fault !== null) return new JournalError('bad_entry', `${type}: ${fault}`)

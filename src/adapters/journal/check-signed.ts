@@ -1,6 +1,6 @@
 import { verifyEvent } from '../../core/journal/event.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
-import { isSignedType } from '../../core/journal/signed-types.js'
+import { isSignedType } from '../../core/journal/vocabulary.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { JournalError } from './error.js'
 import { parseLine } from './lines.js'

@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { signEvent } from '../../core/journal/event.js'
 import { formatLine } from '../../core/journal/line.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
-import type { Appended, WrittenEntry } from '../../ports.js'
+import type { Appended } from '../../ports.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { type Composed, createComposer } from './compose.js'
@@ -26,6 +26,7 @@ import {
   type JournalReport,
   MAX_SEGMENT_BYTES,
   SEGMENT_BYTES,
+  type WrittenEntry,
 } from './model.js'
 import { syncFolder } from './replace-file.js'
 import { indexPath, segmentPath } from './segments.js'

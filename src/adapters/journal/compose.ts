@@ -1,8 +1,8 @@
 import { formatLine } from '../../core/journal/line.js'
-import type { WrittenEntry } from '../../ports.js'
 import type { Cursor } from './chain.js'
 import { leafHashAt } from './hash.js'
 import { type IdKey, idKeysOf } from './ids.js'
+import type { WrittenEntry } from './model.js'
 
 /** One batch as it will stand in the file: `buffer[1 .. 1 + length]`. */
 export type Composed = {

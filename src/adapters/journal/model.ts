@@ -1,6 +1,7 @@
 import type { Plain } from '../../core/json/value.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
-import type { Clock, Head, Journal, Signer } from '../../ports.js'
+import type { StatementToSeal } from '../../core/statement/seal.js'
+import type { Clock, Head, Journal, JournalLine, Signer } from '../../ports.js'
 import type { Appender } from './append.js'
 import type { Extent } from './lines.js'
 
@@ -23,8 +24,22 @@ export type JournalOptions = {
   readonly files?: Partial<Files>
 }
 
-export type OpenedJournal = Omit<Journal, 'append'> & {
+/** An entry as the driver takes it: the vocabulary of types is its writer's (core/journal/entry.ts). */
+export type WrittenEntry = {
+  readonly type: string
+  /** The members as compact object text. */
+  readonly json: string
+  readonly members?: object
+}
+export type StatementEntry = WrittenEntry & {
+  readonly type: 'CAPSULE'
+  readonly seal: StatementToSeal
+}
+export type DriverEntry = WrittenEntry | StatementEntry
+
+export type OpenedJournal = Omit<Journal, 'append' | 'find'> & {
   append: Appender['append']
+  find(id: string, options?: { superseding?: boolean }): Promise<readonly JournalLine[]>
   /** The newest state that boot could stand on; fold `lines(seq + 1)` on top. */
   readonly snapshot: { readonly seq: number; readonly state: Plain } | null
   /** `upTo` is the last line folded into `state`, as its append returned it; default: the head. */

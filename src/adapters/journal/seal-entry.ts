@@ -1,12 +1,13 @@
 import { base64url } from '../../core/base64url.js'
 import { sealStatement } from '../../core/statement/seal.js'
-import type { Appended, JournalEntry, Signer, WrittenEntry } from '../../ports.js'
+import type { Appended, Signer } from '../../ports.js'
+import type { DriverEntry, WrittenEntry } from './model.js'
 
 /** An entry as it will stand in its line, and what sealing added to it. */
 export type SealedEntry = WrittenEntry & Pick<Appended, 'sealed'>
 
 /** Header and signature in one turn: no rotation can come between them. */
-export function sealEntry(entry: JournalEntry, signer: Signer): SealedEntry {
+export function sealEntry(entry: DriverEntry, signer: Signer): SealedEntry {
   if (!('seal' in entry)) return entry
   const { payload, statement } = entry.seal
   const made = sealStatement(entry.seal, {
@@ -22,7 +23,7 @@ export function sealEntry(entry: JournalEntry, signer: Signer): SealedEntry {
   return {
     type: entry.type,
     json: entry.json === '{}' ? `${head}}` : `${head},${entry.json.slice(1)}`,
-    members: entry.members,
+    ...(entry.members === undefined ? {} : { members: entry.members }),
     sealed,
   }
 }

@@ -1,6 +1,6 @@
 import { expiryOf } from '../../core/approval/deadline.js'
 import type { Capsule } from '../../core/capsule/model.js'
-import type { JournalLine } from '../../ports.js'
+import type { Line, LineOf } from '../../core/journal/vocabulary.js'
 import type {
   ApprovalSeen,
   Context,
@@ -15,7 +15,7 @@ export type Derived = {
   readonly events: readonly WebhookEvent[]
   readonly change: ContextChange | null
 }
-const NOTHING: Derived = { events: [], change: null }
+export const NOTHING: Derived = { events: [], change: null }
 
 /** The gate calls itself at start to prove that it refuses: news to nobody (promise 6). */
 const CANARY = 'dev.capsulegate.canary'
@@ -25,7 +25,7 @@ const CANARY = 'dev.capsulegate.canary'
  * restart derives the same events with the same ids. No argument, reason or name of a decider comes
  * out: lines hold none (promise 8).
  */
-export function derive(line: JournalLine, context: Context): Derived {
+export function derive(line: Line, context: Context): Derived {
   switch (line.type) {
     case 'APPROVAL_OPENED':
       return opened(line)
@@ -36,53 +36,49 @@ export function derive(line: JournalLine, context: Context): Derived {
     case 'CONFIG_CHANGED':
       return configured(line, context)
     case 'CAPSULE':
-      return concluded(line, line.capsule as Capsule, context)
+      return concluded(line, line.capsule, context)
     default:
       return NOTHING
   }
 }
 
-function opened(line: JournalLine): Derived {
-  const of = (member: string): string => String(line[member])
-  const id = of('approval_id')
+function opened(line: LineOf<'APPROVAL_OPENED'>): Derived {
+  const id = line.approval_id
   const seen: ApprovalSeen = {
-    tool: of('tool'),
-    agent: of('agent'),
-    operator: of('operator'),
-    document_digest: of('document_digest'),
-    capsule_id: of('capsule_id'),
-    deadline: { at: of('expires_at'), on_expiry: of('on_expiry') },
+    tool: line.tool,
+    agent: line.agent,
+    operator: line.operator,
+    document_digest: line.document_digest,
+    capsule_id: line.capsule_id,
+    deadline: { at: line.expires_at, on_expiry: line.on_expiry },
     approved: false,
   }
   const event = about('approval.requested', line, id, seen, { verdict: 'hitl_dispatched' })
   return { events: [event], change: { approvals: { [id]: seen } } }
 }
 
-function reminded(line: JournalLine, { approvals }: Context): Derived {
-  const id = String(line.approval_id)
+function reminded(line: LineOf<'APPROVAL_REMINDER'>, { approvals }: Context): Derived {
+  const id = line.approval_id
   const seen = approvals.get(id)
   if (seen === undefined) return NOTHING
-  const more = { verdict: 'hitl_dispatched', nth: Number(line.nth) }
+  const more = { verdict: 'hitl_dispatched', nth: line.nth }
   return { events: [about('approval.reminder', line, id, seen, more)], change: null }
 }
 
 /** The grant is the approval: votes below the quorum decide nothing. */
-function granted(line: JournalLine, { approvals }: Context): Derived {
-  const id = String(line.approval_id)
-  const seen = approvals.get(id)
-  if (seen === undefined || seen.approved) return NOTHING
+function granted(line: LineOf<'GRANT_ISSUED'>, { approvals }: Context): Derived {
+  const id = line.standing === true ? undefined : line.approval_id
+  const seen = id === undefined ? undefined : approvals.get(id)
+  if (id === undefined || seen === undefined || seen.approved) return NOTHING
   return {
     events: [about('approval.decided', line, id, seen, { verdict: null, outcome: 'approved' })],
     change: { approvals: { [id]: { ...seen, approved: true } } },
   }
 }
 
-function configured(line: JournalLine, { judges: before }: Context): Derived {
-  const now: JudgesSeen = {
-    policy_digest: String(line.policy_digest),
-    manifest_digests: line.manifest_digests as readonly string[],
-    mode: line.mode as JudgesSeen['mode'],
-  }
+function configured(line: LineOf<'CONFIG_CHANGED'>, { judges: before }: Context): Derived {
+  const { policy_digest, manifest_digests, mode } = line
+  const now: JudgesSeen = { policy_digest, manifest_digests, mode }
   const events: WebhookEvent[] = []
   const add = (type: EventType, data: EventData): void => {
     events.push({ type, at: line.at, approval: null, deadline: null, page: null, data })
@@ -103,7 +99,7 @@ function configured(line: JournalLine, { judges: before }: Context): Derived {
   return { events, change: { judges: now } }
 }
 
-function concluded(line: JournalLine, capsule: Capsule, context: Context): Derived {
+function concluded(line: Line, capsule: Capsule, context: Context): Derived {
   if (capsule.chain?.relation === 'supersedes') {
     const id = openWith(capsule.chain.parent_capsule_id, capsule, context)
     const seen = id === null ? undefined : context.approvals.get(id)
@@ -138,7 +134,7 @@ function openWith(parent: string, capsule: Capsule, { approvals }: Context): str
   return null
 }
 
-function moved(line: JournalLine, capsule: Capsule, id: string, seen: ApprovalSeen): Derived {
+function moved(line: Line, capsule: Capsule, id: string, seen: ApprovalSeen): Derived {
   const { verdict_class: verdict, approver, authority, expiry_policy } = capsule.disposition
   const closed = { approvals: { [id]: null } }
   const event = (type: EventType, now: ApprovalSeen, more: EventData): WebhookEvent =>
@@ -195,7 +191,7 @@ const ASKS: ReadonlySet<EventType> = new Set([
 
 function about(
   type: EventType,
-  line: JournalLine,
+  line: Line,
   id: string,
   seen: ApprovalSeen,
   more: EventData,

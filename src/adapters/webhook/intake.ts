@@ -1,6 +1,7 @@
-import type { Clock, JournalLine } from '../../ports.js'
+import type { Line } from '../../core/journal/vocabulary.js'
+import type { Clock } from '../../ports.js'
 import { bodyOf, deliveryId } from './body.js'
-import { derive } from './derive.js'
+import { derive, NOTHING } from './derive.js'
 import type { Delivery, Endpoint, WebhookEvent } from './model.js'
 import type { Store } from './store.js'
 
@@ -15,12 +16,15 @@ export type IntakeOptions = {
 /** Lines that are no events are noted in lots; a crash reads so many again. */
 const NOTE_EVERY = 1_000
 
-/** Journal lines become deliveries: recorded first, one record per line, then handed on. */
+/**
+ * Journal lines become deliveries: recorded first, one record per line, then handed on. A line of a type
+ * that is not known here (null) only moves the cursor.
+ */
 export function createIntake(
   { origin, endpoints, clock, link }: IntakeOptions,
   store: Store,
   handOn: (delivery: Delivery) => void,
-): (line: JournalLine) => void {
+): (seq: number, line: Line | null) => void {
   let unnoted = 0
 
   const wants = ({ name, events }: Endpoint, { type }: WebhookEvent, seq: number): boolean =>
@@ -40,10 +44,9 @@ export function createIntake(
     why: null,
   })
 
-  return (line) => {
-    const { seq } = line
+  return (seq, line) => {
     if (seq <= store.state.cursor) return
-    const { events, change } = derive(line, store.state)
+    const { events, change } = line === null ? NOTHING : derive(line, store.state)
     const deliveries = events.flatMap((event) =>
       [...endpoints.values()]
         .filter((endpoint) => wants(endpoint, event, seq))

@@ -1,4 +1,4 @@
-import type { JournalLine } from '../../ports.js'
+import { type JournalLine, type Line, readLine } from '../../core/journal/vocabulary.js'
 import { type CourierOptions, createCourier } from './courier.js'
 import { readOutbox } from './file.js'
 import { createIntake, type IntakeOptions } from './intake.js'
@@ -14,7 +14,7 @@ export type OutboxOptions = Omit<CourierOptions & IntakeOptions, 'endpoints'> & 
   readonly present: () => Promise<{ readonly cursor: number; readonly context: Context }>
   /** Journal lines with seq ≥ from, up to the head of this moment. */
   readonly lines: (from: number) => AsyncIterable<JournalLine>
-  readonly subscribe: (listener: (line: JournalLine) => void) => () => void
+  readonly subscribe: (listener: (line: Line) => void) => () => void
 }
 
 export type EndpointStats = {
@@ -44,12 +44,12 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   const take = createIntake({ ...options, endpoints }, store, courier.accept)
   const { state } = store
 
-  let incoming: JournalLine[] = []
+  let incoming: Line[] = []
   let live = false
   function drain(): void {
     const lines = incoming
     incoming = []
-    for (const line of lines) take(line)
+    for (const line of lines) take(line.seq, line)
     courier.pump()
   }
   const unsubscribe = options.subscribe((line) => {
@@ -61,7 +61,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   meet(endpoints, now.cursor, store)
   for (const delivery of [...state.pending.values()]) courier.accept(delivery)
   try {
-    for await (const line of options.lines(state.cursor + 1)) take(line)
+    for await (const raw of options.lines(state.cursor + 1)) take(raw.seq, readLine(raw))
   } catch (error) {
     // Archived meanwhile: what happened there is told by nobody, and that is said.
     tell({ kind: 'unread', why: `from line ${state.cursor + 1}: ${String(error)}` })
@@ -128,7 +128,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
       unsubscribe()
       lookAgain()
       await courier.stop()
-      for (const line of incoming) take(line)
+      for (const line of incoming) take(line.seq, line)
       store.close()
     },
   }

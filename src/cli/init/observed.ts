@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { readJournal } from '../../adapters/journal/read.js'
 import type { Data } from '../../config/data.js'
-import type { Capsule } from '../../core/capsule/model.js'
+import { readLine } from '../../core/journal/vocabulary.js'
 import { parse } from '../../core/json/parse.js'
 import { toPlain } from '../../core/json/value.js'
 import type { RequestHead } from '../../gate/frozen.js'
@@ -16,9 +16,10 @@ export async function* observedCalls(
   { evidence }: Pick<Data, 'evidence'>,
   skipped: Skipped,
 ): AsyncGenerator<Observed> {
-  for await (const { line } of readJournal(join(folder, 'journal'))) {
-    if (line.type !== 'CAPSULE') continue
-    const { action_id, action_type, effect } = line.capsule as Capsule
+  for await (const { line: raw } of readJournal(join(folder, 'journal'))) {
+    const line = readLine(raw)
+    if (line?.type !== 'CAPSULE') continue
+    const { action_id, action_type, effect } = line.capsule
     if (action_type !== 'decide' || effect === undefined) continue
     // A path that the API does not have, a body it would not take: nothing to write a tool from.
     if (effect.status !== 'confirmed') {

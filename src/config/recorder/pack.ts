@@ -1,4 +1,5 @@
-import type { EvidencePart, EvidenceRecord, JournalEntry } from '../../ports.js'
+import type { DriverEntry } from '../../adapters/journal/model.js'
+import type { EvidencePart, EvidenceRecord } from '../../ports.js'
 
 /**
  * Writes as flat lists: what crosses between threads is copied value by value, and with the names of
@@ -40,7 +41,7 @@ const PLAIN_FIELDS = 2
 const SEAL_FIELDS = 8
 
 /** The members stay behind, where the line is folded: the writer reads the text. */
-export function packEntries(entries: readonly JournalEntry[]): PackedEntries {
+export function packEntries(entries: readonly DriverEntry[]): PackedEntries {
   const packed: unknown[] = []
   for (const entry of entries) {
     if (!('seal' in entry)) packed.push(PLAIN_FIELDS, entry.type, entry.json)
@@ -53,8 +54,8 @@ export function packEntries(entries: readonly JournalEntry[]): PackedEntries {
   return packed
 }
 
-export function unpackEntries(packed: PackedEntries): JournalEntry[] {
-  const entries: JournalEntry[] = []
+export function unpackEntries(packed: PackedEntries): DriverEntry[] {
+  const entries: DriverEntry[] = []
   for (let i = 0; i < packed.length; ) {
     const fields = packed[i] as number
     const [type, json, payload, statement, iss, sub, actionType, decisionId] = packed.slice(
@@ -65,7 +66,7 @@ export function unpackEntries(packed: PackedEntries): JournalEntry[] {
     entries.push(
       (fields === PLAIN_FIELDS
         ? { type, json }
-        : { type, json, seal, members: NOTHING }) as JournalEntry,
+        : { type, json, seal, members: NOTHING }) as DriverEntry,
     )
     i += 1 + fields
   }

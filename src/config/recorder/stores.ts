@@ -5,6 +5,7 @@ import {
 } from '../../adapters/evidence/open.js'
 import type { Seams as EvidenceSeams } from '../../adapters/evidence/seams.js'
 import type {
+  DriverEntry,
   JournalOptions,
   JournalReport,
   Seams as JournalSeams,
@@ -18,7 +19,12 @@ import type { Clock, Journal } from '../../ports.js'
 /** The two stores a call is recorded in. They go together: evidence is there before the line that commits to it. */
 export type Stores = {
   /** `extent` and checked appends are between the writer and a thread beside it. */
-  readonly journal: Omit<OpenedJournal, 'extent' | 'append'> & Pick<Journal, 'append'>
+  readonly journal: Omit<OpenedJournal, 'extent' | 'append'> & {
+    append(
+      entries: readonly DriverEntry[],
+      options?: { urgent?: boolean },
+    ): ReturnType<Journal['append']>
+  }
   readonly evidence: OpenedEvidence
 }
 

@@ -84,7 +84,10 @@ export type Extensions = {
   readonly 'dev.capsulegate.mode'?: Mode
   readonly 'dev.capsulegate.decision_id'?: string
   readonly 'dev.capsulegate.intent_ref'?: string
-  readonly 'dev.capsulegate.deadline'?: { readonly ttl_seconds: number; readonly on_expiry: string }
+  readonly 'dev.capsulegate.deadline'?: {
+    readonly ttl_seconds: number
+    readonly on_expiry: 'timeout' | 'expired' | 'escalated'
+  }
   readonly 'dev.capsulegate.outcome_of'?: string
   readonly 'dev.capsulegate.recovered'?: true
 }

@@ -5,8 +5,9 @@ import { canonicalOf } from '../json/build.js'
 import type { Plain } from '../json/value.js'
 import { familyOf, type PublicKeyRecord } from '../statement/keys.js'
 import { utf8 } from '../text.js'
+import type { SignedEntry } from './entry.js'
 import { ENVELOPE } from './line.js'
-import type { SignedType } from './signed-types.js'
+import { type MembersOf, membersFault, type SignedType } from './vocabulary.js'
 
 /**
  * Signed events (DESIGN §5): Ed25519, key purpose `event`, over a domain prefix and the JCS of
@@ -16,11 +17,11 @@ import type { SignedType } from './signed-types.js'
 const EVENT_DOMAIN = 'capsule-gate/event/v1\n'
 const RESERVED = new Set([...ENVELOPE, 'kid', 'sig'])
 
-export type Members = { readonly [name: string]: Plain | undefined }
-export type EventToSign = {
+type Members = { readonly [name: string]: Plain | undefined }
+export type EventToSign<T extends SignedType> = {
   readonly origin: string
-  readonly type: SignedType
-  readonly members: Members
+  readonly type: T
+  readonly members: MembersOf<T>
   readonly kid: Uint8Array
   readonly sign: (message: Uint8Array) => Uint8Array
 }
@@ -29,15 +30,17 @@ const message = (origin: string, type: string, members: Members): Uint8Array =>
   utf8(`${EVENT_DOMAIN}${canonicalOf({ ...members, origin, type })}`)
 
 /** The entry to append: the members, then `kid` (hex) and `sig` (base64url). */
-export function signEvent(event: EventToSign): { type: SignedType; json: string } {
-  const { origin, type, members } = event
+export function signEvent<T extends SignedType>(event: EventToSign<T>): SignedEntry<T>
+export function signEvent(event: EventToSign<SignedType>): object {
+  const { origin, type } = event
+  const members: Members = { ...event.members }
   const taken = Object.keys(members).find((name) => RESERVED.has(name))
   if (taken !== undefined) throw new TypeError(`an event has no member of its own named ${taken}`)
-  const sig = event.sign(message(origin, type, members))
-  return {
-    type,
-    json: JSON.stringify({ ...members, kid: hex(event.kid), sig: base64url(sig) }),
-  }
+  const sig = base64url(event.sign(message(origin, type, members)))
+  const signed = { ...members, kid: hex(event.kid), sig }
+  const fault = membersFault(type, signed)
+  if (fault !== null) throw new TypeError(`${type}: ${fault}`)
+  return { type, json: JSON.stringify(signed), members: signed }
 }
 
 export type EventCheck =

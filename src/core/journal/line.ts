@@ -1,6 +1,6 @@
 import type { Crypto } from '../crypto.js'
 import { hex } from '../hex.js'
-import { isSignedType } from './signed-types.js'
+import { isSignedType } from './vocabulary.js'
 
 /**
  * One journal line, as bytes (DESIGN §5). The envelope comes first, in this order and without space,
@@ -18,7 +18,7 @@ export const ENVELOPE: ReadonlySet<string> = new Set(['v', 'origin', 'seq', 'pre
 
 /** ASCII without quotes or escapes, so that the envelope has exactly one spelling. */
 export const isOrigin = (text: string): boolean => ORIGIN.test(text)
-export const isLineType = (text: string): boolean => TYPE.test(text)
+const isTypeName = (text: string): boolean => TYPE.test(text)
 export const isAt = (text: string): boolean => AT.test(text)
 
 /** Everything up to the value of `at`; what stands there is decided by the lines before. */
@@ -39,7 +39,7 @@ export function formatLine(
  * second value for it, and a raw line break would end the line early.
  */
 export function entryFault(type: string, json: string, given?: object): string | null {
-  if (!isLineType(type)) return `type ${JSON.stringify(type)} is not UPPER_SNAKE`
+  if (!isTypeName(type)) return `type ${JSON.stringify(type)} is not UPPER_SNAKE`
   if (!json.startsWith('{') || !json.endsWith('}')) return 'members are not compact object text'
   if (json.includes('\n') || json.includes('\r')) return 'members hold a raw line break'
   if (json.length > MAX_LINE_BYTES / 4) return 'members are too large for one line'
@@ -81,20 +81,23 @@ export function candidateIds(text: string, found: (id: string) => void): void {
 }
 
 /** Whether an indexed line is about this action or capsule. */
-export function namesId(line: { readonly [member: string]: unknown }, id: string): boolean {
-  if (line.type === 'ACTION_DISPATCHED') return line.action_id === id
-  if (line.type !== 'CAPSULE') return false
-  const capsule = line.capsule
-  if (typeof capsule !== 'object' || capsule === null) return false
-  const ids = capsule as { action_id?: unknown; capsule_id?: unknown }
-  return ids.action_id === id || ids.capsule_id === id
+export function namesId(line: object, id: string): boolean {
+  const type = member(line, 'type')
+  if (type === 'ACTION_DISPATCHED') return member(line, 'action_id') === id
+  if (type !== 'CAPSULE') return false
+  const capsule = member(line, 'capsule')
+  return member(capsule, 'action_id') === id || member(capsule, 'capsule_id') === id
 }
 
 /** Whether the line is a capsule that supersedes that one. */
-export function supersedesId(line: { readonly [member: string]: unknown }, id: string): boolean {
-  if (line.type !== 'CAPSULE') return false
-  const { chain } = (line.capsule ?? {}) as {
-    chain?: { relation?: unknown; parent_capsule_id?: unknown }
-  }
-  return chain?.relation === 'supersedes' && chain.parent_capsule_id === id
+export function supersedesId(line: object, id: string): boolean {
+  if (member(line, 'type') !== 'CAPSULE') return false
+  const chain = member(member(line, 'capsule'), 'chain')
+  return member(chain, 'relation') === 'supersedes' && member(chain, 'parent_capsule_id') === id
 }
+
+/** Of a line that nothing has read yet. */
+const member = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined

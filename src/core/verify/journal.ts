@@ -2,8 +2,15 @@ import { fromBase64url } from '../base64url.js'
 import type { Crypto } from '../crypto.js'
 import { isHex64 } from '../hex.js'
 import { FIRST_PREV, isAt, leafHash } from '../journal/line.js'
+import { isLineType, membersFault } from '../journal/vocabulary.js'
 import { canonical } from '../json/canonical.js'
-import { isObject, isSafeIntegerToken, JsonNumber, type JsonObject } from '../json/value.js'
+import {
+  isObject,
+  isSafeIntegerToken,
+  JsonNumber,
+  type JsonObject,
+  toPlain,
+} from '../json/value.js'
 import { encodeSign1 } from '../statement/sign1.js'
 import { utf8 } from '../text.js'
 import { type Findings, show } from './finding.js'
@@ -56,6 +63,14 @@ const isTime = (value: unknown): value is string => typeof value === 'string' &&
 function integer(line: JsonObject, name: string): number | null {
   const value = line.get(name)
   return value instanceof JsonNumber && isSafeIntegerToken(value.token) ? Number(value.token) : null
+}
+
+/** A line of a known type holds what its type says (core/journal/vocabulary.ts); a capsule is Class 1's. */
+export function checkMembers(line: JsonObject, findings: Findings): void {
+  const type = line.get('type')
+  if (typeof type !== 'string' || !isLineType(type)) return
+  const fault = membersFault(type, toPlain(line))
+  if (fault !== null) findings.error(null, 'journal_line_malformed', `${type}: ${fault}`)
 }
 
 /** The statement a CAPSULE line stands for, bit-exact: 18([protected, {}, JCS(capsule), signature]). */

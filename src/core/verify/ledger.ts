@@ -7,7 +7,7 @@ import type { PublicKeyRecord } from '../statement/keys.js'
 import type { ChainView } from './chain.js'
 import { type Addressed, address, class1 } from './class1.js'
 import { type Class1Result, Findings, type Profile, refused, show } from './finding.js'
-import { coseOf, isJournalLine, linkage } from './journal.js'
+import { checkMembers, coseOf, isJournalLine, linkage } from './journal.js'
 import { type StatementResult, verifyStatement } from './statement.js'
 import { block } from './structure.js'
 import { cutter, type Unit } from './units.js'
@@ -56,6 +56,7 @@ export class LedgerReader {
     if (!item.whole) findings.add(null, 'warning', 'line_unterminated', 'the last line has no LF')
     if (value.get('type') === 'CAPSULE')
       return this.#capsule(value.get('capsule') ?? null, value, findings, addressed)
+    checkMembers(value, findings)
     if (findings.list.length === 0) return null
     return { ...refused(null, ''), ok: !findings.failed, findings: findings.list }
   }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Capsule } from '../../core/capsule/model.js'
-import type { JournalLine } from '../../ports.js'
+import type { IndexedLine } from '../../ports.js'
 import { AdminProblem } from './problem.js'
 import { ADMIN_ROLES, json, route } from './route.js'
 import { actionId, digest, time, verdict } from './schemas.js'
@@ -36,28 +35,23 @@ export const actionStatus = route({
   },
 })
 
-function statusOf(id: string, lines: readonly JournalLine[]): z.infer<typeof action> {
-  const dispatched = lines.find(({ type }) => type === 'ACTION_DISPATCHED')
-  const text = (member: string): string | null => {
-    const value = dispatched?.[member]
-    return typeof value === 'string' ? value : null
-  }
-  const capsule = lines.map(capsuleOf).find((found) => found?.action_id === id)
+function statusOf(id: string, lines: readonly IndexedLine[]): z.infer<typeof action> {
+  const dispatched = lines.find((line) => line.type === 'ACTION_DISPATCHED')
+  const capsule = lines
+    .flatMap((line) => (line.type === 'CAPSULE' ? [line.capsule] : []))
+    .find((found) => found.action_id === id)
   return {
     action_id: id,
     state: capsule === undefined ? 'in_flight' : 'concluded',
-    decision_id: capsule?.['dev.capsulegate.decision_id'] ?? text('decision_id'),
+    decision_id: capsule?.['dev.capsulegate.decision_id'] ?? dispatched?.decision_id ?? null,
     verdict: capsule?.disposition.verdict_class ?? null,
     capsule_id: capsule?.capsule_id ?? null,
-    operator: capsule?.operator ?? text('operator'),
-    developer: capsule?.developer ?? text('developer'),
-    agent: text('agent'),
-    tool: text('tool'),
+    operator: capsule?.operator ?? dispatched?.operator ?? null,
+    developer: capsule?.developer ?? dispatched?.developer ?? null,
+    agent: dispatched?.agent ?? null,
+    tool: dispatched?.tool ?? null,
     effect_status: capsule?.effect?.status ?? null,
-    mode: capsule?.['dev.capsulegate.mode'] ?? text('mode'),
+    mode: capsule?.['dev.capsulegate.mode'] ?? dispatched?.mode ?? null,
     timestamp: capsule?.timestamp ?? null,
   }
 }
-
-const capsuleOf = (line: JournalLine): Capsule | undefined =>
-  line.type === 'CAPSULE' ? (line.capsule as Capsule) : undefined

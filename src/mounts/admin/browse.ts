@@ -1,6 +1,7 @@
 import { JournalError } from '../../adapters/journal/error.js'
 import type { Capsule } from '../../core/capsule/model.js'
-import type { Journal, JournalLine } from '../../ports.js'
+import { type Line, readLine } from '../../core/journal/vocabulary.js'
+import type { Journal } from '../../ports.js'
 
 /**
  * What a ledger can be filtered by. Capsules name no tool and no agent: both come from the dispatch
@@ -32,10 +33,10 @@ type Sender = { readonly agent: string; readonly tool: string }
 
 export type LedgerReader = {
   /** The entry of a capsule line that is wanted, else null; lines MUST come in journal order. */
-  entry(line: JournalLine): Entry | null
+  entry(line: Line): Entry | null
   /** The action whose dispatch line stands before the first line read, if this one concludes it. */
-  misses(line: JournalLine): string | null
-  remember(line: JournalLine): void
+  misses(line: Line): string | null
+  remember(line: Line): void
 }
 
 /** Who sent what is remembered from its dispatch line until its conclusion. */
@@ -43,15 +44,15 @@ export function ledgerReader(filter: LedgerFilter): LedgerReader {
   const from = filter.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(filter.from)
   const to = filter.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(filter.to)
   const senders = new Map<string, Sender>()
-  const remember = (line: JournalLine): void => {
+  const remember = (line: Line): void => {
     if (line.type !== 'ACTION_DISPATCHED') return
-    senders.set(String(line.action_id), { agent: String(line.agent), tool: String(line.tool) })
+    senders.set(line.action_id, { agent: line.agent, tool: line.tool })
   }
   return {
     remember,
     misses(line) {
       if (line.type !== 'CAPSULE') return null
-      const { action_id, action_type, effect } = line.capsule as Capsule
+      const { action_id, action_type, effect } = line.capsule
       // Outcomes and passed-through requests are informational and were never dispatched here.
       const dispatched = effect !== undefined && action_type === 'decide'
       return dispatched && !senders.has(action_id) ? action_id : null
@@ -59,7 +60,7 @@ export function ledgerReader(filter: LedgerFilter): LedgerReader {
     entry(line) {
       remember(line)
       if (line.type !== 'CAPSULE') return null
-      const capsule = line.capsule as Capsule
+      const { capsule } = line
       const sender = senders.get(capsule.action_id) ?? null
       senders.delete(capsule.action_id)
       const at = Date.parse(line.at)
@@ -109,9 +110,11 @@ async function readWindow(
   let overflow = false
   let reached = Number.NEGATIVE_INFINITY
   if (start >= end) return { entries: [], before: null }
-  for await (const line of journal.lines(start)) {
-    if (line.seq >= end) break
-    if (line.seq === start) reached = Date.parse(line.at)
+  for await (const raw of journal.lines(start)) {
+    if (raw.seq >= end) break
+    if (raw.seq === start) reached = Date.parse(raw.at)
+    const line = readLine(raw)
+    if (line === null) continue
     const early = read.misses(line)
     if (early !== null) {
       for (const dispatch of await journal.find(early)) read.remember(dispatch)

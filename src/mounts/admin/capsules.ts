@@ -71,7 +71,7 @@ export const capsuleById = route({
   problems: ['not_found', 'archived'],
   async handle({ params, http }, { gate }) {
     const lines = await gate.data.journal.find(params.capsule_id)
-    const line = lines.find(({ type }) => type === 'CAPSULE')
+    const line = lines.find((found) => found.type === 'CAPSULE')
     if (line === undefined) throw new AdminProblem('not_found', 'No such capsule.')
     return http.accepts(['application/json', 'application/cose']) === 'application/cose'
       ? { kind: 'bytes', type: 'application/cose', bytes: statementOf(line) }

@@ -103,7 +103,7 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
       const { state, subscribe } = running.data
       subscribe((line) => {
         if (line.type !== 'APPROVAL_VOTED') return
-        void state.approval(String(line.approval_id)).then((approval) => {
+        void state.approval(line.approval_id).then((approval) => {
           if (approval === null) return
           decided.observe((Date.parse(line.at) - Date.parse(approval.openedAt)) / 1000)
         })

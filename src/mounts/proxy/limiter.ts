@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { isIPv6 } from 'node:net'
+import { plainEntry } from '../../core/journal/entry.js'
 import type { JournalEntry } from '../../ports.js'
 
 /**
@@ -47,7 +48,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       if (dropped === 0) continue
       const source_hash = createHmac('sha256', options.salt).update(source).digest('hex')
       const members = { source_hash, count: dropped, window_seconds: options.windowSeconds }
-      await options.append({ type: 'REFUSALS_DROPPED', json: JSON.stringify(members) })
+      await options.append(plainEntry('REFUSALS_DROPPED', members))
     }
   }
   const timer = setInterval(() => {

@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { HttpCall } from '../../core/call.js'
 import type { Plain } from '../../core/json/value.js'
-import type { About } from '../../gate/conclude.js'
 import type { Gate } from '../../gate/gate.js'
 import { storedResponse } from '../../gate/replay.js'
 import { withdraw } from '../../gate/resolve-withdraw.js'
 import type { Parts } from '../../gate/stage.js'
-import type { Approval, Identified, JournalLine } from '../../ports.js'
+import type { Approval, Identified, IndexedLine } from '../../ports.js'
 import type { RequestHead } from './read-request.js'
 import { type ReservedCode, reservedProblem } from './reserved-problem.js'
 import { respond, sendProblem } from './respond.js'
@@ -105,23 +104,24 @@ async function waitingCall(approval: Approval, parts: Parts): Promise<Own> {
 }
 
 /** A dispatch line names its agent, and so does a refusal; one that does not is nobody's own. */
-function owns({ agent }: Known, lines: readonly JournalLine[]): boolean {
-  const dispatched = lines.find(({ type }) => type === 'ACTION_DISPATCHED')
+function owns({ agent }: Known, lines: readonly IndexedLine[]): boolean {
+  const dispatched = lines.find((line) => line.type === 'ACTION_DISPATCHED')
   if (dispatched !== undefined) return dispatched.agent === agent
-  return lines.some(({ about }) => (about as Partial<About> | undefined)?.agent === agent)
+  return lines.some((line) => line.type === 'CAPSULE' && line.about?.agent === agent)
 }
 
-function ordinaryCall(id: string, lines: readonly JournalLine[]): Own | null {
+function ordinaryCall(id: string, lines: readonly IndexedLine[]): Own | null {
   // Newest first: an outcome of the same action stands before the action.
-  const line = lines.find((candidate) => capsuleOf(candidate)?.action_id === id)
+  const line = lines
+    .filter((found) => found.type === 'CAPSULE')
+    .find(({ capsule }) => capsule.action_id === id)
   if (line === undefined) {
     return lines.some(({ type }) => type === 'ACTION_DISPATCHED')
       ? { status: ordinaryStatus(id, 'in_flight', null, null, false), concluded: null }
       : null
   }
-  const capsuleId = String(capsuleOf(line)?.capsule_id)
-  const settles = line.settles as { replayable?: Plain } | undefined
-  const kept = settles?.replayable === true
+  const { capsule_id: capsuleId } = line.capsule
+  const kept = line.settles?.replayable === true
   return {
     status: ordinaryStatus(id, 'concluded', verdictOf(line), capsuleId, kept),
     concluded: { actionId: id, capsuleId },
@@ -136,13 +136,8 @@ const ordinaryStatus = (
   result_available: boolean,
 ): { [name: string]: Plain } => ({ action_id, state, verdict, capsule_id, result_available })
 
-const capsuleOf = (
-  line: JournalLine | undefined,
-): { readonly [member: string]: unknown } | undefined =>
-  line?.type === 'CAPSULE' ? (line.capsule as { readonly [member: string]: unknown }) : undefined
-
-const verdictOf = (line: JournalLine | undefined): Plain =>
-  (capsuleOf(line)?.disposition as { verdict_class?: Plain } | undefined)?.verdict_class ?? null
+const verdictOf = (line: IndexedLine | undefined): Plain =>
+  line?.type === 'CAPSULE' ? line.capsule.disposition.verdict_class : null
 
 function sendJson(res: ServerResponse, value: { [name: string]: Plain }): void {
   const body = Buffer.from(JSON.stringify(value), 'utf8')

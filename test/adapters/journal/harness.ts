@@ -8,8 +8,9 @@ import type {
   OpenedJournal,
 } from '../../../src/adapters/journal/index.js'
 import { openJournal } from '../../../src/adapters/journal/index.js'
+import type { DriverEntry } from '../../../src/adapters/journal/model.js'
 import type { PublicKeyRecord } from '../../../src/core/statement/keys.js'
-import type { JournalEntry, JournalLine, Signer } from '../../../src/ports.js'
+import type { JournalLine, Signer } from '../../../src/ports.js'
 
 export type Keys = { readonly signer: Signer; readonly records: readonly PublicKeyRecord[] }
 
@@ -77,7 +78,7 @@ export async function makePlace(parent = tmpdir()): Promise<Place> {
   }
 }
 
-export const note = (n: number, pad = 0): JournalEntry => ({
+export const note = (n: number, pad = 0): DriverEntry => ({
   type: 'NOTE',
   json: JSON.stringify({ n, pad: 'x'.repeat(pad) }),
 })

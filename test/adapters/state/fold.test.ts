@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { createEmbeddedState } from '../../../src/adapters/state/embedded/state.js'
-import type { BudgetClaim, JournalLine, ReserveRequest } from '../../../src/ports.js'
+import type { Line, LineType } from '../../../src/core/journal/vocabulary.js'
+import type { BudgetClaim, ReserveRequest } from '../../../src/ports.js'
 import { claim, request, sha } from '../../contract/state.js'
 import { capsule, dispatched, lineWriter } from './lines.js'
 
@@ -23,7 +24,7 @@ const op = fc.oneof(
       ahead: fc.integer({ min: 0, max: 6000 }),
       budgets: fc.array(
         fc.record({
-          scope: fc.constantFrom('x', 'y'),
+          scope: fc.constantFrom(sha('x'), sha('y')),
           kind: fc.constantFrom('sum' as const, 'count' as const),
           windowSeconds: fc.constantFrom(3, 10),
           amount: fc.constantFrom('0.1', '0.25', '1', '2.50', '0'),
@@ -81,7 +82,7 @@ const op = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       op: fc.constant('halt' as const),
-      type: fc.constantFrom('HALT', 'RESUME'),
+      type: fc.constantFrom('HALT' as const, 'RESUME' as const),
       name: fc.constantFrom('bot', 'other'),
     }),
   },
@@ -94,13 +95,13 @@ type Naive = { action: string; at: number; claim: BudgetClaim; gone: boolean }
 async function run(ops: readonly Op[]) {
   const state = createEmbeddedState({ keyTtlSeconds: TTL_SECONDS })
   const line = lineWriter(T0)
-  const lines: JournalLine[] = []
+  const lines: Line[] = []
   const reserved: ReserveRequest[] = []
   const inFlight: string[] = []
   const naive: Naive[] = []
   let latest = 0
   let made = 0
-  const write = (type: string, members: object): void => {
+  const write = (type: LineType, members: object): void => {
     const written = line(type, members)
     lines.push(written)
     state.apply(written)
@@ -210,7 +211,7 @@ async function run(ops: readonly Op[]) {
   return { state, lines, holds: reserved.length, now: Math.max(latest, line.now()) }
 }
 
-const foldOf = (lines: readonly JournalLine[], dump?: unknown) => {
+const foldOf = (lines: readonly Line[], dump?: unknown) => {
   const state = createEmbeddedState({ keyTtlSeconds: TTL_SECONDS })
   // Through text, as a snapshot file would bring it back.
   if (dump !== undefined) state.load(JSON.parse(JSON.stringify(dump)))
@@ -248,7 +249,7 @@ describe('embedded state is a fold', () => {
         for (const [i, over] of [
           ...['k1', 'k2', 'k3'].map((key) => ({ key: sha(key) })),
           ...['g1', 'g2'].map((grant) => ({ grant })),
-          ...['x', 'y'].map((scope) => ({
+          ...[sha('x'), sha('y')].map((scope) => ({
             budgets: [claim({ scope, windowSeconds: 10, amount: '2', max: '5' })],
           })),
         ].entries()) {

@@ -1,8 +1,10 @@
-import type { BudgetClaim, JournalLine } from '../../../src/ports.js'
+import type { Line, LineType } from '../../../src/core/journal/vocabulary.js'
+import type { BudgetClaim } from '../../../src/ports.js'
 import { sha } from '../../contract/state.js'
+import { known, rawLine } from '../../support/lines.js'
 
 /** Lines as a journal would hand them to the fold; `wait` lets time pass between two. */
-export type LineWriter = ((type: string, members: object) => JournalLine) & {
+export type LineWriter = ((type: LineType, members: object) => Line) & {
   wait(ms: number): void
   now(): number
 }
@@ -10,19 +12,8 @@ export type LineWriter = ((type: string, members: object) => JournalLine) & {
 export function lineWriter(start: number): LineWriter {
   let seq = 0
   let now = start
-  const write = (type: string, members: object): JournalLine =>
-    // Through JSON, as from a file: nothing but plain data comes out of a journal.
-    JSON.parse(
-      JSON.stringify({
-        v: 1,
-        origin: 'test',
-        seq: ++seq,
-        prev: '0'.repeat(64),
-        at: new Date(now).toISOString(),
-        type,
-        ...members,
-      }),
-    )
+  const write = (type: LineType, members: object): Line =>
+    known(rawLine(type, members, { seq: ++seq, at: new Date(now).toISOString() }))
   return Object.assign(write, {
     wait: (ms: number) => {
       now += ms

@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { bodyOf, deliveryId, MAX_BODY } from '../../../src/adapters/webhook/body.js'
 import { derive } from '../../../src/adapters/webhook/derive.js'
 import type { WebhookEvent } from '../../../src/adapters/webhook/model.js'
 import { apply, emptyState } from '../../../src/adapters/webhook/state.js'
-import { denied, granted, journal, moved, opened } from './harness.js'
+import { denied, granted, journal, moved, next, opened, opening } from './harness.js'
+
+const sha = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** All the events of these lines, derived as the outbox does. */
 function events(...lines: readonly (readonly [string, object])[]): WebhookEvent[] {
@@ -28,35 +31,35 @@ describe('events of an approval', () => {
       'approved and run: told once',
       [
         ['GRANT_ISSUED', granted('a-1')],
-        ['CAPSULE', moved('a-1', 'capsule-a-1', { verdict_class: 'executed' }, { effect: {} })],
+        ['CAPSULE', moved('a-1', opening('a-1'), { verdict_class: 'executed' }, { effect: {} })],
       ],
       [['approval.decided', 'approved']],
     ],
     [
       'refused by a person',
-      [['CAPSULE', moved('a-1', 'capsule-a-1', { verdict_class: 'resolved', approver: 'human' })]],
+      [['CAPSULE', moved('a-1', opening('a-1'), { verdict_class: 'resolved', approver: 'human' })]],
       [['approval.decided', 'refused']],
     ],
     [
       'refused by a machine',
-      [['CAPSULE', moved('a-1', 'capsule-a-1', { verdict_class: 'resolved', authority: 'm' })]],
+      [['CAPSULE', moved('a-1', opening('a-1'), { verdict_class: 'resolved', authority: 'm' })]],
       [['approval.decided', 'refused']],
     ],
     [
       'withdrawn',
-      [['CAPSULE', moved('a-1', 'capsule-a-1', { verdict_class: 'resolved' })]],
+      [['CAPSULE', moved('a-1', opening('a-1'), { verdict_class: 'resolved' })]],
       [['approval.decided', 'withdrawn']],
     ],
     [
       'timed out',
-      [['CAPSULE', moved('a-1', 'capsule-a-1', { verdict_class: 'timeout' })]],
+      [['CAPSULE', moved('a-1', opening('a-1'), { verdict_class: 'timeout' })]],
       [['approval.expired', 'undecided']],
     ],
     [
       'approved and never used',
       [
         ['GRANT_ISSUED', granted('a-1')],
-        ['CAPSULE', moved('a-1', 'capsule-a-1', { verdict_class: 'timeout' })],
+        ['CAPSULE', moved('a-1', opening('a-1'), { verdict_class: 'timeout' })],
       ],
       [
         ['approval.decided', 'approved'],
@@ -67,18 +70,18 @@ describe('events of an approval', () => {
       'approved, sent and timed out upstream: no expiry of the approval',
       [
         ['GRANT_ISSUED', granted('a-1')],
-        ['CAPSULE', moved('a-1', 'capsule-a-1', { verdict_class: 'timeout' }, { effect: {} })],
+        ['CAPSULE', moved('a-1', opening('a-1'), { verdict_class: 'timeout' }, { effect: {} })],
       ],
       [['approval.decided', 'approved']],
     ],
     [
       'superseded under other rules',
-      [['CAPSULE', moved('a-2', 'capsule-a-1', { verdict_class: 'hitl_dispatched' })]],
+      [['CAPSULE', moved('a-2', opening('a-1'), { verdict_class: 'hitl_dispatched' })]],
       [['approval.decided', 'superseded']],
     ],
     [
       'run under a standing grant before anybody decided',
-      [['CAPSULE', moved('a-1', 'capsule-a-1', { verdict_class: 'executed' }, { effect: {} })]],
+      [['CAPSULE', moved('a-1', opening('a-1'), { verdict_class: 'executed' }, { effect: {} })]],
       [['approval.decided', 'closed']],
     ],
   ] as const)('%s', (_, lines, expected) => {
@@ -91,13 +94,13 @@ describe('events of an approval', () => {
       open,
       [
         'CAPSULE',
-        moved('a-1', 'capsule-a-1', { verdict_class: 'deferred', expiry_policy: expiry }),
+        moved('a-1', opening('a-1'), { verdict_class: 'deferred', expiry_policy: expiry }),
       ],
       [
         'CAPSULE',
         moved(
           'a-1',
-          'next-capsule-a-1',
+          next(opening('a-1')),
           { verdict_class: 'escalated' },
           { 'dev.capsulegate.deadline': { ttl_seconds: 120, on_expiry: 'timeout' } },
         ),
@@ -130,7 +133,7 @@ describe('other events', () => {
   it('tell a change of rules from a change of mode', () => {
     const judges = (policy_digest: string, mode: string, manifest = 'm') => [
       'CONFIG_CHANGED',
-      { policy_digest, manifest_digests: [manifest], mode },
+      { policy_digest: sha(policy_digest), manifest_digests: [sha(manifest)], mode },
     ]
     const found = events(
       judges('p1', 'enforce') as ['CONFIG_CHANGED', object],
@@ -150,7 +153,7 @@ describe('other events', () => {
 
 describe('a payload', () => {
   it('stays below 20 kB whatever names hold, and its id follows from what it is about', () => {
-    const name = fc.string({ unit: 'binary', maxLength: 50_000, size: 'max' })
+    const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 50_000, size: 'max' })
     fc.assert(
       fc.property(name, name, (tool, agent) => {
         const [event] = events(['APPROVAL_OPENED', { ...opened('a-1'), tool, agent }])

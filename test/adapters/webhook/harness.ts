@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
+import { createHash, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
@@ -13,8 +13,10 @@ import {
   startOutbox,
 } from '../../../src/adapters/webhook/outbox.js'
 import type { WebhookReport } from '../../../src/adapters/webhook/report.js'
-import type { JournalLine, Signer } from '../../../src/ports.js'
+import type { Line } from '../../../src/core/journal/vocabulary.js'
+import type { Signer } from '../../../src/ports.js'
 import { type FakeTime, fakeTime } from '../../support/approvals.js'
+import { known, rawLine } from '../../support/lines.js'
 
 export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
@@ -136,28 +138,20 @@ export function checkOwn(
 
 /** Journal lines a test writes: in memory, because the outbox sees the journal as two functions. */
 export function journal() {
-  const lines: JournalLine[] = []
-  const listeners = new Set<(line: JournalLine) => void>()
+  const lines: Line[] = []
+  const listeners = new Set<(line: Line) => void>()
   return {
     lines,
-    append(type: string, members: object, at = '2026-03-01T12:00:00.000Z'): JournalLine {
-      const line: JournalLine = {
-        ...members,
-        v: 1,
-        origin: 'gate-1',
-        seq: lines.length + 1,
-        prev: '0'.repeat(64),
-        at,
-        type,
-      }
+    append(type: string, members: object, at = '2026-03-01T12:00:00.000Z'): Line {
+      const line = known(rawLine(type, members, { seq: lines.length + 1, at }))
       lines.push(line)
       for (const listener of listeners) listener(line)
       return line
     },
-    async *read(from: number): AsyncGenerator<JournalLine> {
+    async *read(from: number): AsyncGenerator<Line> {
       for (const line of [...lines]) if (line.seq >= from) yield line
     },
-    subscribe(listener: (line: JournalLine) => void): () => void {
+    subscribe(listener: (line: Line) => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
@@ -165,9 +159,14 @@ export function journal() {
 }
 export type TestJournal = ReturnType<typeof journal>
 
+const sha = (text: string): string => createHash('sha256').update(text).digest('hex')
+/** The capsule that opened an item, and the one that superseded another. */
+export const opening = (id: string): string => sha(`capsule-${id}`)
+export const next = (parent: string): string => sha(`next-${parent}`)
+
 export const opened = (id: string, expires = '2026-03-01T13:00:00.000Z'): object => ({
   approval_id: id,
-  capsule_id: `capsule-${id}`,
+  capsule_id: opening(id),
   agent: 'support-bot',
   operator: 'acme',
   tool: 'create_refund',
@@ -179,7 +178,7 @@ export const granted = (id: string): object => ({ approval_id: id, grant: id })
 export const denied = (id: string, verdict = 'denied'): object => ({
   capsule: {
     action_id: id,
-    capsule_id: `capsule-${id}`,
+    capsule_id: opening(id),
     operator: 'acme',
     developer: 'support-bot@1',
     disposition: { verdict_class: verdict, approver: 'policy' },
@@ -195,7 +194,7 @@ export const moved = (
 ): object => ({
   capsule: {
     action_id: `moved-${id}`,
-    capsule_id: `next-${parent}`,
+    capsule_id: next(parent),
     operator: 'acme',
     developer: 'support-bot@1',
     timestamp: '2026-03-01T12:10:00.000Z',

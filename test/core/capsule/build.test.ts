@@ -277,7 +277,7 @@ describe('for callers without types', () => {
     input(
       { kind: 'timed_out' },
       {
-        extensions: { 'dev.capsulegate.deadline': { ttl_seconds: 1.5, on_expiry: 'x' } },
+        extensions: { 'dev.capsulegate.deadline': { ttl_seconds: 1.5, on_expiry: 'timeout' } },
       },
     ),
     /reproducible/,

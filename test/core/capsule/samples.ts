@@ -150,7 +150,7 @@ export function samples(): { name: string; capsule: Capsule }[] {
   const over = (parent: Capsule) => ({ chain: { supersedes: parent.capsule_id } })
   const deadline = {
     extensions: { 'dev.capsulegate.deadline': { ttl_seconds: 3600, on_expiry: 'timeout' } },
-  }
+  } as const
   const asked = (name: string): Capsule =>
     add(name, { kind: 'refused', verdict_class: 'hitl_dispatched', reason_digest }, deadline)
 

@@ -4,6 +4,7 @@ import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { payloadOf } from '../../../src/core/capsule/build.js'
 import { hex } from '../../../src/core/hex.js'
 import { type Class1Result, verifyLedger, verifyLedgerStream } from '../../../src/verify.js'
+import { SMALLEST } from '../../support/lines.js'
 import { build, input, outcomeSample, samples } from '../capsule/samples.js'
 import { capsuleEntry, journal, key } from './signing.js'
 
@@ -12,7 +13,10 @@ const payloads = all.map(payloadOf)
 const options = { crypto: nodeCrypto } as const
 const { identity } = input({ kind: 'timed_out' })
 const keyed = { crypto: nodeCrypto, keys: [key] } as const
-const EVENT = { type: 'ACTION_DISPATCHED', json: '{"action_id":"a"}' }
+const EVENT = {
+  type: 'ACTION_DISPATCHED',
+  json: JSON.stringify(SMALLEST.ACTION_DISPATCHED),
+}
 const lines = journal(all.flatMap((capsule) => [EVENT, capsuleEntry(capsule)]))
 const codes = (results: readonly Class1Result[]): string[] =>
   results.flatMap(({ findings }) =>
@@ -200,7 +204,7 @@ describe('a journal', () => {
     'two lines swapped': [(l) => l.with(4, l[5] ?? '').with(5, l[4] ?? ''), 'journal_seq_broken'],
     'a line twice': [(l) => l.toSpliced(4, 0, l[4] ?? ''), 'journal_seq_broken'],
     'an event edited': [
-      (l) => l.with(4, (l[4] ?? '').replace('"a"', '"b"')),
+      (l) => l.with(4, (l[4] ?? '').replace('"a-1"', '"a-2"')),
       'journal_prev_mismatch',
     ],
     'a space added to a line': [(l) => l.with(4, `${l[4]} `), 'journal_prev_mismatch'],
@@ -259,6 +263,18 @@ describe('a journal', () => {
     const lying = { ...outcome, json: outcome.json.replace('"outcome"', '"agent_action"') }
     const bad = `${journal([capsuleEntry(original), lying]).join('\n')}\n`
     expect(codes(verifyLedger(bad, keyed).results)).toEqual(['statement_type_mismatch'])
+  })
+
+  it('tells a line that does not hold what its type must', () => {
+    const bad = {
+      type: 'HALT',
+      json: '{"scope":{"kind":"agent"},"by":"ops","kid":"aa","sig":"AA"}',
+    }
+    const later = { type: 'SOMETHING_NEW', json: '{"of":"a later version"}' }
+    const { results } = verifyLedger(`${journal([bad, later]).join('\n')}\n`, keyed)
+    expect(results.flatMap(({ findings }) => findings)).toMatchObject([
+      { code: 'journal_line_malformed', detail: 'HALT: scope.name is not a string' },
+    ])
   })
 
   it('a part of a journal does not call what may stand before it missing', () => {

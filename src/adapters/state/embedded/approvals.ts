@@ -1,14 +1,13 @@
-import { expiryOf, type OnExpiry } from '../../../core/approval/deadline.js'
+import { expiryOf } from '../../../core/approval/deadline.js'
 import type { Capsule } from '../../../core/capsule/model.js'
-import type { Hitl } from '../../../core/manifest/model.js'
-import type { Approval, JournalLine, Vote } from '../../../ports.js'
-import { lineError, text } from './lines.js'
+import type { LineOf } from '../../../core/journal/vocabulary.js'
+import type { Approval, Vote } from '../../../ports.js'
+import type { Dump } from './dump.js'
 import { createRefusals } from './refusals.js'
 import { sweeper } from './sweep.js'
 
 /** `before`: the capsule the current parent superseded; a vote line names the one it was cast on. */
 type Entry = { readonly approval: Approval; readonly before: string | null }
-export type ApprovalDump = Entry
 
 const requestKey = ({ agent, requestDigest }: Pick<Approval, 'agent' | 'requestDigest'>): string =>
   `${agent}\0${requestDigest}`
@@ -83,29 +82,27 @@ export function createApprovals(keepMs: number) {
       return true
     },
     opensNot: (by: string) => opening.delete(by),
-    opened(line: JournalLine): void {
+    opened(line: LineOf<'APPROVAL_OPENED'>): void {
       const approval = openedBy(line)
       put(approval, null)
       opening.delete(approval.approvalId)
     },
-    voted(line: JournalLine): void {
-      const entry = entries.get(text(line, 'approval_id'))
+    voted(line: LineOf<'APPROVAL_VOTED'>): void {
+      const entry = entries.get(line.approval_id)
       if (entry === undefined) return
       const { approval, before } = entry
       const vote = voteOf(line)
-      const on = text(line, 'on')
+      const { on } = line
       if (on === approval.parent && approval.state.kind !== 'closed') {
         change(approval.approvalId, { votes: [...approval.votes, vote] })
       } else if (on === before) change(approval.approvalId, { decided: vote })
     },
-    granted(line: JournalLine): void {
-      const id = text(line, 'approval_id')
+    granted(id: string, grant: string): void {
       if (get(id)?.state.kind !== 'pending') return
-      change(id, { state: { kind: 'approved', grant: text(line, 'grant') } })
+      change(id, { state: { kind: 'approved', grant } })
     },
     /** Every refusal of that same call, also where it was asked about twice under other headers. */
-    lifted(line: JournalLine): void {
-      const id = text(line, 'approval_id')
+    lifted({ approval_id: id }: LineOf<'REFUSAL_LIFTED'>): void {
       const { agent, callIdentity } = get(id) ?? {}
       change(id, { refusedUntil: null })
       if (agent === undefined || callIdentity == null) return
@@ -115,9 +112,8 @@ export function createApprovals(keepMs: number) {
       }
       refusals.forget(agent, callIdentity)
     },
-    reminded(line: JournalLine): void {
-      if (typeof line.nth !== 'number') throw lineError(line, 'nth is not a number')
-      change(text(line, 'approval_id'), { reminded: line.nth })
+    reminded({ approval_id, nth }: LineOf<'APPROVAL_REMINDER'>): void {
+      change(approval_id, { reminded: nth })
     },
     /** Answers the approval's grant when this capsule closed it: it dies with the item. */
     moved(capsule: Capsule): string | null {
@@ -132,17 +128,16 @@ export function createApprovals(keepMs: number) {
       sweep(time)
       refusals.sweep(time)
     },
-    dump: (time: number): ApprovalDump[] =>
+    dump: (time: number): Entry[] =>
       [...entries.keys()]
         .sort()
         .map((id) => entries.get(id) as Entry)
         .filter((entry) => !gone(entry, time)),
-    load(dump: readonly ApprovalDump[]): void {
+    load(dump: Dump['approvals']): void {
       for (const map of [entries, byParent, byRequest, openByAgent]) map.clear()
       refusals.clear()
       opening.clear()
       for (const { approval, before } of dump) {
-        // A dump of 0.1 knows of no refusals that stand.
         const { callIdentity = null, refusedUntil = null } = approval
         put({ ...approval, callIdentity, refusedUntil }, before)
       }
@@ -172,7 +167,7 @@ function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
         ? approval.deadline
         : {
             at: expiryOf(capsule.timestamp, deadline),
-            onExpiry: deadline.on_expiry as OnExpiry,
+            onExpiry: deadline.on_expiry,
           },
     votes: [],
     decided: null,
@@ -180,47 +175,43 @@ function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
   }
 }
 
-function openedBy(line: JournalLine): Approval {
-  const of = (member: string): string => text(line, member)
-  const capsule = of('capsule_id')
-  return {
-    approvalId: of('approval_id'),
-    operator: of('operator'),
-    agent: of('agent'),
-    developer: of('developer'),
-    tool: of('tool'),
-    requestDigest: of('request_digest'),
-    policyDigest: of('policy_digest'),
-    manifestDigest: of('manifest_digest'),
-    documentDigest: of('document_digest'),
-    openedAt: of('opened_at'),
-    hitl: {
-      ttl_seconds: line.ttl_seconds,
-      quorum: line.quorum,
-      roles: line.roles,
-      min_assurance: line.min_assurance,
-      on_approval: line.on_approval,
-      ladder: line.ladder,
-      reminders_seconds: line.reminders,
-      ...(line.refusal_seconds === undefined ? {} : { refusal_seconds: line.refusal_seconds }),
-    } as Hitl,
-    rung: 0,
-    opened: capsule,
-    parent: capsule,
-    deadline: { at: of('expires_at'), onExpiry: of('on_expiry') as OnExpiry },
-    votes: [],
-    decided: null,
-    reminded: 0,
-    callIdentity: line.call_identity === undefined ? null : of('call_identity'),
-    refusedUntil: null,
-    state: { kind: 'pending' },
-  }
-}
+const openedBy = (line: LineOf<'APPROVAL_OPENED'>): Approval => ({
+  approvalId: line.approval_id,
+  operator: line.operator,
+  agent: line.agent,
+  developer: line.developer,
+  tool: line.tool,
+  requestDigest: line.request_digest,
+  policyDigest: line.policy_digest,
+  manifestDigest: line.manifest_digest,
+  documentDigest: line.document_digest,
+  openedAt: line.opened_at,
+  hitl: {
+    ttl_seconds: line.ttl_seconds,
+    quorum: line.quorum,
+    roles: line.roles,
+    min_assurance: line.min_assurance,
+    on_approval: line.on_approval,
+    ladder: line.ladder,
+    reminders_seconds: line.reminders,
+    ...(line.refusal_seconds === undefined ? {} : { refusal_seconds: line.refusal_seconds }),
+  },
+  rung: 0,
+  opened: line.capsule_id,
+  parent: line.capsule_id,
+  deadline: { at: line.expires_at, onExpiry: line.on_expiry },
+  votes: [],
+  decided: null,
+  reminded: 0,
+  callIdentity: line.call_identity ?? null,
+  refusedUntil: null,
+  state: { kind: 'pending' },
+})
 
-const voteOf = (line: JournalLine): Vote => ({
-  voter: text(line, 'voter'),
-  by: text(line, 'by') as Vote['by'],
-  outcome: text(line, 'outcome') as Vote['outcome'],
-  evidenceDigest: text(line, 'evidence_digest'),
+const voteOf = (line: LineOf<'APPROVAL_VOTED'>): Vote => ({
+  voter: line.voter,
+  by: line.by,
+  outcome: line.outcome,
+  evidenceDigest: line.evidence_digest,
   line,
 })

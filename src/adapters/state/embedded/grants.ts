@@ -1,5 +1,5 @@
+import type { GrantLine } from '../../../core/journal/lines/approval.js'
 import type { Conflict, ReserveRequest, StandingGrant } from '../../../ports.js'
-import type { GrantLine } from './lines.js'
 import { sweeper } from './sweep.js'
 
 /** A grant, and how often it was spent: by lines, and by reservations that have no line yet. */

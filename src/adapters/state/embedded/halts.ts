@@ -1,4 +1,4 @@
-import type { HaltScope } from './lines.js'
+import type { HaltScope } from '../../../core/journal/lines/operate.js'
 
 const keyOf = (scope: HaltScope): string =>
   scope.kind === 'all' ? 'all' : `${scope.kind} ${scope.name}`

@@ -1,6 +1,6 @@
 import { supersedesId } from '../../../core/journal/line.js'
+import { readLine } from '../../../core/journal/vocabulary.js'
 import type { Journal } from '../../../ports.js'
-import { capsuleOf } from './conclusion.js'
 import { itemOf, type OlderBlocked, type OpenItem } from './open-items.js'
 
 type Lines = Pick<Journal, 'find' | 'lines'>
@@ -15,7 +15,7 @@ export async function olderItem(
   if (lines.some((line) => supersedesId(line, capsuleId))) return null
   for (const line of lines) {
     if (line.type !== 'CAPSULE' || line.seq > older.last) continue
-    const item = itemOf(capsuleOf(line), line.seq)
+    const item = itemOf(line.capsule, line.seq)
     if (item?.verdict_class === 'blocked' && item.capsule_id === capsuleId) return item
   }
   return null
@@ -28,10 +28,11 @@ export async function* olderItems(
   journal: Lines,
 ): AsyncGenerator<OpenItem> {
   if (after >= older.last) return
-  for await (const line of journal.lines(Math.max(after + 1, older.first))) {
-    if (line.seq > older.last) return
-    if (line.type !== 'CAPSULE') continue
-    const { capsule_id, disposition } = capsuleOf(line)
+  for await (const raw of journal.lines(Math.max(after + 1, older.first))) {
+    if (raw.seq > older.last) return
+    const line = readLine(raw)
+    if (line?.type !== 'CAPSULE') continue
+    const { capsule_id, disposition } = line.capsule
     if (disposition.verdict_class !== 'blocked') continue
     const item = await olderItem(capsule_id, older, journal)
     if (item !== null) yield item

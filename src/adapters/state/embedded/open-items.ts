@@ -1,3 +1,4 @@
+import type { Deadline } from '../../../core/approval/deadline.js'
 import type { Capsule } from '../../../core/capsule/model.js'
 import { OPEN_CLASSES, type VerdictClass } from '../../../core/capsule/registries.js'
 
@@ -12,7 +13,7 @@ export type OpenItem = {
   readonly timestamp: string
   readonly seq: number
   readonly request_digest?: string
-  readonly deadline?: { readonly ttl_seconds: number; readonly on_expiry: string }
+  readonly deadline?: Deadline
 }
 
 /** Where blocked items stand that are not in memory any more: between these lines, closed ones among them. */

@@ -1,41 +1,36 @@
 import { isHex64 } from '../../../core/hex.js'
+import type { GrantLine } from '../../../core/journal/lines/approval.js'
+import type { HaltScope } from '../../../core/journal/lines/operate.js'
+import {
+  type Line,
+  LineError,
+  type LineOf,
+  type MembersOf,
+} from '../../../core/journal/vocabulary.js'
 import type { Plain } from '../../../core/json/value.js'
 import type {
   Approval,
   BudgetReading,
   Conflict,
-  JournalLine,
   KeyState,
   Reservation,
   ReserveRequest,
   StandingGrant,
   State,
 } from '../../../ports.js'
-import { type ApprovalDump, createApprovals } from './approvals.js'
+import { createApprovals } from './approvals.js'
 import { createClaims } from './claims.js'
-import { capsuleOf, conclusionOf } from './conclusion.js'
-import { createGrants, type GrantDump } from './grants.js'
+import { conclusionOf } from './conclusion.js'
+import { type Dump, type Orphan, readDump } from './dump.js'
+import { createGrants } from './grants.js'
 import { createHalts } from './halts.js'
-import { createKeys, type KeyDump, keyScope } from './keys.js'
-import {
-  type Configured,
-  type Dispatched,
-  type GrantLine,
-  type HaltScope,
-  haltScope,
-  lineError,
-  members,
-  text,
-} from './lines.js'
+import { createKeys, keyScope } from './keys.js'
 import { createOpenItems, type OlderBlocked, type OpenItem } from './open-items.js'
-import { createWindows, type Held, type WindowDump } from './windows.js'
-
-/** An ACTION_DISPATCHED that no CAPSULE has concluded: in flight, or, after a restart, an orphan. */
-export type Orphan = Dispatched & { readonly at: string; readonly seq: number }
+import { createWindows, type Held } from './windows.js'
 
 export type EmbeddedState = State & {
   /** Folds one durable line, its own gate's included. Lines MUST come in journal order, each once. */
-  apply(line: JournalLine): void
+  apply(line: Line): void
   /** All that the lines so far established, and nothing that is only reserved; equal folds dump equally. */
   dump(): Plain
   /** Replaces everything by what a dump established. */
@@ -60,30 +55,14 @@ export type EmbeddedState = State & {
   endedApprovals(): readonly Approval[]
   /** Standing grants of all agents that may be spent at that time. */
   standingGrants(at: number): readonly StandingGrant[]
-  config(): Configured | null
+  config(): MembersOf<'CONFIG_CHANGED'> | null
 }
 
-type Dump = {
-  readonly v: 1
-  readonly at: number
-  readonly actions: readonly Orphan[]
-  readonly keys: readonly KeyDump[]
-  readonly windows: readonly WindowDump[]
-  readonly grants: readonly GrantDump[]
-  readonly items: readonly OpenItem[]
-  /** Absent from dumps made when memory held all of them. */
-  readonly older_blocked?: OlderBlocked | null
-  readonly approvals: readonly ApprovalDump[]
-  readonly halts: readonly HaltScope[]
-  readonly config: Configured | null
-}
 /** Claims of one action; `scope` is its idempotency key's. */
 type Claims = { readonly scope: string | null; readonly grant: string | null; budgets: Held[] }
 /** `orphan` is asked for by a dump and after a restart: no call waits for the copy it makes. */
 type InFlight = Claims & { readonly requestDigest: string; readonly orphan: () => Orphan }
 
-/** Text members of an ACTION_DISPATCHED line that its claims are kept under. */
-const CLAIMED_BY = ['operator', 'agent', 'request_digest']
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
@@ -104,7 +83,7 @@ export function createEmbeddedState(
   const halts = createHalts()
   const holds = new Map<string, Claims & { readonly requestDigest: string }>()
   const actions = new Map<string, InFlight>()
-  let config: Configured | null = null
+  let config: MembersOf<'CONFIG_CHANGED'> | null = null
   /** Time of the newest line: the fold's own clock. */
   let foldedTo = 0
   /** Newest time anybody showed; a reader's clock that goes back does not bring back what expired. */
@@ -165,25 +144,20 @@ export function createEmbeddedState(
     if (hold.grant !== null) grants.unhold(hold.grant)
   }
 
-  function dispatched(line: JournalLine, at: number): void {
-    const actionId = text(line, 'action_id')
-    if (actions.has(actionId)) throw lineError(line, `action ${actionId} was dispatched before`)
+  function dispatched(line: LineOf<'ACTION_DISPATCHED'>, at: number): void {
+    const { action_id: actionId } = line
+    if (actions.has(actionId)) throw new LineError(line, `action ${actionId} was dispatched before`)
     const held = holds.get(actionId)
     if (held !== undefined) unhold(actionId, held)
-    for (const member of CLAIMED_BY) text(line, member)
-    const action = line as unknown as Dispatched
-    const claims = adopt(
-      action,
-      () => ({ ...members(line), at: line.at, seq: line.seq }) as unknown as Orphan,
-    )
-    if (action.budgets !== undefined) {
-      for (const budget of action.budgets) claims.budgets.push(windows.fold(budget, at, actionId))
+    const claims = adopt(line, () => ({ ...withoutEnvelope(line), at: line.at, seq: line.seq }))
+    if (line.budgets !== undefined) {
+      for (const budget of line.budgets) claims.budgets.push(windows.fold(budget, at, actionId))
     }
     if (claims.grant !== null) grants.spend(claims.grant)
   }
 
   /** Puts an action in flight, without its budgets and grant, which a dump carries by themselves. */
-  function adopt(action: Dispatched, orphan: () => Orphan): InFlight {
+  function adopt(action: MembersOf<'ACTION_DISPATCHED'>, orphan: () => Orphan): InFlight {
     const { action_id: actionId, request_digest: requestDigest, key } = action
     const scope = key === undefined ? null : keyScope(action.operator, action.agent, key)
     if (scope !== null) keys.dispatch(scope, { state: 'in_flight', actionId, requestDigest })
@@ -192,12 +166,12 @@ export function createEmbeddedState(
     return inFlight
   }
 
-  function concluded(line: JournalLine, at: number): void {
-    const capsule = capsuleOf(line)
+  function concluded(line: LineOf<'CAPSULE'>, at: number): void {
+    const { capsule } = line
     items.fold(capsule, line.seq)
     const ended = approvals.moved(capsule)
     if (ended !== null) grants.revoke(ended)
-    const { actionId, kind } = conclusionOf(line, capsule)
+    const { actionId, kind } = conclusionOf(line)
     const action = actions.get(actionId)
     if (action === undefined) return
     actions.delete(actionId)
@@ -254,7 +228,7 @@ export function createEmbeddedState(
     standing: async (agent, tool, at) => grants.standing(agent, tool, Math.max(at, latest)),
     apply(line) {
       const at = Date.parse(line.at)
-      if (Number.isNaN(at)) throw lineError(line, 'at is no time')
+      if (Number.isNaN(at)) throw new LineError(line, 'at is no time')
       switch (line.type) {
         case 'ACTION_DISPATCHED':
           dispatched(line, at)
@@ -263,22 +237,23 @@ export function createEmbeddedState(
           concluded(line, at)
           break
         case 'HALT':
-          halts.halt(haltScope(line))
+          halts.halt(line.scope)
           break
         case 'RESUME':
-          halts.resume(haltScope(line))
+          halts.resume(line.scope)
           break
         case 'CONFIG_CHANGED':
-          config = members(line) as unknown as Configured
+          config = withoutEnvelope(line)
           break
         case 'GRANT_ISSUED':
-          text(line, 'grant')
-          text(line, 'expires_at')
-          grants.issue(members(line) as unknown as GrantLine)
-          if (line.approval_id !== undefined) approvals.granted(line)
+          if (line.standing === true) grants.issue(withoutEnvelope(line))
+          else {
+            grants.issue(withoutEnvelope(line))
+            if (line.approval_id !== undefined) approvals.granted(line.approval_id, line.grant)
+          }
           break
         case 'GRANT_REVOKED':
-          grants.revoke(text(line, 'grant'))
+          grants.revoke(line.grant)
           break
         case 'APPROVAL_OPENED':
           approvals.opened(line)
@@ -314,11 +289,10 @@ export function createEmbeddedState(
         halts: halts.list(),
         config,
       }
-      return dump as unknown as Plain
+      return dump
     },
     load(plain) {
-      const dump = plain as unknown as Dump
-      if (dump?.v !== 1) throw new TypeError('not a dump of this state')
+      const dump = readDump(plain)
       holds.clear()
       actions.clear()
       keys.load(dump.keys)
@@ -357,4 +331,10 @@ export function createEmbeddedState(
 
 function giveBack(budgets: readonly Held[]): void {
   for (const held of budgets) held.in.remove(held.entry)
+}
+
+/** A dump holds the members as the line had them, its signature included. */
+function withoutEnvelope<L extends Line>(line: L) {
+  const { v, origin, seq, prev, at, type, ...members } = line
+  return members
 }

@@ -1,3 +1,4 @@
+import type { BudgetLine } from '../../../core/journal/lines/call.js'
 import {
   addDecimals,
   compareDecimals,
@@ -6,7 +7,6 @@ import {
   parseDecimal,
 } from '../../../core/json/decimal.js'
 import type { BudgetClaim, BudgetReading } from '../../../ports.js'
-import type { BudgetLine } from './lines.js'
 import { type Entry, type SlidingTotal, slidingTotal } from './sliding-total.js'
 import { sweeper } from './sweep.js'
 

@@ -1,0 +1,54 @@
+import type { StatementToSeal } from '../statement/seal.js'
+import {
+  type Envelope,
+  type Line,
+  type LineOf,
+  type MembersOf,
+  membersFault,
+  type PlainType,
+  type SignedType,
+} from './vocabulary.js'
+
+/** What a writer hands to the journal: the members, and the text of them that the line will have. */
+export type Entry =
+  | { [T in PlainType]: PlainEntry<T> }[PlainType]
+  | { [T in SignedType]: SignedEntry<T> }[SignedType]
+  | CapsuleEntry
+export type PlainEntry<T extends PlainType> = {
+  readonly type: T
+  readonly json: string
+  readonly members: MembersOf<T>
+}
+export type SignedEntry<T extends SignedType> = {
+  readonly type: T
+  readonly json: string
+  readonly members: MembersOf<T> & EventSignature
+}
+export type EventSignature = { readonly kid: string; readonly sig: string }
+
+/** A capsule still to be signed: the journal seals it where it writes the line (docs/architecture.md). */
+export type CapsuleEntry = {
+  readonly type: 'CAPSULE'
+  readonly seal: StatementToSeal
+  /** The members beside the capsule and its statement. */
+  readonly json: string
+  readonly members: Omit<MembersOf<'CAPSULE'>, 'protected' | 'signature'>
+}
+/** What sealing a statement added to its line. */
+export type Sealed = Pick<MembersOf<'CAPSULE'>, 'protected' | 'signature'>
+
+/**
+ * An entry of a type that nothing signs. What its reader would refuse is refused here, before it is durable:
+ * such a line would keep the gate from starting again.
+ */
+export function plainEntry<T extends PlainType>(type: T, members: MembersOf<T>): PlainEntry<T> {
+  const fault = membersFault(type, members)
+  if (fault !== null) throw new TypeError(`${type}: ${fault}`)
+  return { type, json: JSON.stringify(members), members }
+}
+
+/** The line that a durable entry became, as a reader of the file would get it. */
+export function lineOf(entry: Entry, envelope: Envelope, sealed: Sealed | undefined): Line {
+  const line = { ...envelope, type: entry.type, ...entry.members, ...sealed }
+  return line as LineOf<typeof entry.type>
+}

@@ -1,0 +1,97 @@
+import {
+  count,
+  decimal,
+  digest,
+  flag,
+  list,
+  type Of,
+  oneOf,
+  optional,
+  record,
+  text,
+} from '../../json/shape.js'
+import { capsule, constraintRecord, irreversibility, mode, octets } from './capsule.js'
+import { line } from './line-type.js'
+
+/** A windowed constraint's claim, as the fold takes it again (DESIGN §8). */
+const budget = record({
+  constraint: text,
+  scope: digest,
+  window_seconds: count,
+  kind: oneOf('count', 'sum', 'dedupe'),
+  amount: decimal,
+})
+const settles = record({
+  action_id: text,
+  outcome: oneOf('commit', 'release'),
+  replayable: flag,
+})
+const about = record({ agent: text, tool: optional(text), request_digest: optional(digest) })
+
+export type BudgetLine = Of<typeof budget>
+/** What becomes of the claims of the action that a capsule concludes. */
+export type Settles = Of<typeof settles>
+/** The agent, tool and request of a refused call: no line before its capsule names them (DESIGN §5). */
+export type About = Of<typeof about>
+
+/** What a call leaves. */
+export const CALL_LINES = {
+  ACTION_DISPATCHED: line({
+    signed: false,
+    says: 'A call is about to be sent: all that is needed to conclude it after a crash. Durable before its first byte leaves.',
+    members: record({
+      action_id: text,
+      decision_id: text,
+      operator: text,
+      agent: text,
+      developer: text,
+      tool: text,
+      request_digest: digest,
+      request_octets: octets,
+      effect_type: text,
+      irreversibility_class: irreversibility,
+      manifest_digest: digest,
+      policy_digest: digest,
+      mode,
+      constraints: list(constraintRecord),
+      /** SHA-256 of the Idempotency-Key. */
+      key: optional(digest),
+      grant: optional(text),
+      supersedes: optional(digest),
+      budgets: optional(list(budget)),
+    }),
+    // Amounts are arguments, and a short key can be guessed from its hash (promise 8).
+    shown: [
+      'action_id',
+      'decision_id',
+      'operator',
+      'agent',
+      'developer',
+      'tool',
+      'effect_type',
+      'irreversibility_class',
+      'manifest_digest',
+      'policy_digest',
+      'mode',
+    ],
+  }),
+  CAPSULE: line({
+    signed: false,
+    says: 'A verdict: the capsule, and the COSE_Sign1 statement over it taken apart. `settles` says what becomes of the claims of its action, `about` whose refused call it was.',
+    members: record({
+      statement: oneOf('agent_action', 'outcome'),
+      capsule,
+      protected: text,
+      signature: text,
+      settles: optional(settles),
+      about: optional(about),
+    }),
+    shown: ['statement', 'capsule', 'protected', 'signature'],
+  }),
+  REPLAYED: line({
+    signed: false,
+    says: 'A recorded response was given again for the same Idempotency-Key; `by` is the action that asked.',
+    members: record({ action_id: text, capsule_id: digest, by: text }),
+    shown: ['action_id', 'capsule_id', 'by'],
+  }),
+} as const

@@ -1,0 +1,101 @@
+import type { Capsule, ConstraintRecord, Effect, Octets } from '../../capsule/model.js'
+import { FORMAT_VERSION, SPEC_VERSION } from '../../capsule/model.js'
+import {
+  CHAIN_RELATIONS,
+  DECISIONS,
+  EFFECT_ATTESTATIONS,
+  IRREVERSIBILITY_CLASSES,
+  VERDICT_CLASSES,
+} from '../../capsule/registries.js'
+import {
+  anyText,
+  count,
+  digest,
+  flag,
+  list,
+  oneOf,
+  only,
+  optional,
+  record,
+  type Shape,
+  text,
+  time,
+} from '../../json/shape.js'
+
+/** The shapes of what capsules and dispatch lines share (core/capsule/model.ts). */
+export const mode = oneOf('enforce', 'observe')
+export const irreversibility = oneOf(...IRREVERSIBILITY_CLASSES)
+export const verdictClass = oneOf(...VERDICT_CLASSES)
+export const onExpiry = oneOf('timeout', 'expired', 'escalated')
+
+export const octets = record({
+  alg: only('sha-256'),
+  digest,
+  length: count,
+  content_type: optional(anyText),
+  content_encoding: optional(anyText),
+  status: optional(count),
+  complete: optional(only(true)),
+}) satisfies Shape<Octets>
+
+export const constraintRecord = record({
+  id: text,
+  result: oneOf('pass', 'fail', 'n/a'),
+  severity: oneOf('low', 'medium', 'high', 'critical'),
+  blocking: flag,
+  check_type: optional(anyText),
+  method: optional(anyText),
+  evidence_digest: optional(digest),
+}) satisfies Shape<ConstraintRecord>
+
+const effect = record({
+  type: text,
+  status: oneOf('planned', 'dispatched', 'confirmed', 'failed', 'reverted'),
+  irreversibility_class: irreversibility,
+  effect_attestation: optional(oneOf(...EFFECT_ATTESTATIONS)),
+  request_digest: optional(digest),
+  response_digest: optional(digest),
+  external_ref: optional(anyText),
+  'dev.capsulegate.request_octets': optional(octets),
+  'dev.capsulegate.response_octets': optional(octets),
+  'dev.capsulegate.response_binding': optional(oneOf('json', 'octets', 'octets-salted')),
+}) satisfies Shape<Effect>
+
+/** A capsule of this gate; the draft's own checks are the verifier's (core/verify/class1.ts). */
+export const capsule = record({
+  spec_version: only(SPEC_VERSION),
+  format_version: only(FORMAT_VERSION),
+  capsule_id: digest,
+  action_id: text,
+  action_type: oneOf('fyi', 'decide'),
+  operator: text,
+  developer: text,
+  timestamp: time,
+  effect: optional(effect),
+  assurance: record({
+    attestation_mode: oneOf('self_attested', 'anchored'),
+    effect_mode: oneOf('not_applicable', 'dispatched_unconfirmed', 'confirmed'),
+    ledger_mode: oneOf('standalone', 'chained', 'anchored'),
+  }),
+  disposition: record({
+    decision: oneOf(...DECISIONS),
+    approver: oneOf('human', 'policy'),
+    human_disposed: flag,
+    verdict_class: verdictClass,
+    authority: optional(text),
+    reason_digest: optional(digest),
+    expiry_policy: optional(
+      record({ ttl_seconds: count, on_expiry: oneOf('expired', 'escalated') }),
+    ),
+  }),
+  constraints: optional(list(constraintRecord)),
+  chain: optional(record({ parent_capsule_id: digest, relation: oneOf(...CHAIN_RELATIONS) })),
+  'dev.capsulegate.manifest_digest': optional(digest),
+  'dev.capsulegate.policy_digest': optional(digest),
+  'dev.capsulegate.mode': optional(mode),
+  'dev.capsulegate.decision_id': optional(anyText),
+  'dev.capsulegate.intent_ref': optional(text),
+  'dev.capsulegate.deadline': optional(record({ ttl_seconds: count, on_expiry: onExpiry })),
+  'dev.capsulegate.outcome_of': optional(digest),
+  'dev.capsulegate.recovered': optional(only(true)),
+}) satisfies Shape<Capsule>

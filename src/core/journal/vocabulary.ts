@@ -1,0 +1,105 @@
+import {
+  count,
+  digest,
+  type ObjectOf,
+  type Of,
+  opaque,
+  record,
+  type Shape,
+  text,
+  time,
+} from '../json/shape.js'
+import { APPROVAL_LINES } from './lines/approval.js'
+import { CALL_LINES } from './lines/call.js'
+import { SIGNATURE } from './lines/line-type.js'
+import { OPERATE_LINES } from './lines/operate.js'
+
+/**
+ * Every type of line the journal knows, with its members (DESIGN §5). Writers, folds, recovery, readers and
+ * the verifier all take a line's members from here; docs/journal.md is made from it.
+ */
+export const LINES = { ...CALL_LINES, ...APPROVAL_LINES, ...OPERATE_LINES } as const
+
+export type LineType = keyof typeof LINES
+export type SignedType = {
+  [T in LineType]: (typeof LINES)[T]['signed'] extends true ? T : never
+}[LineType]
+/** A capsule is signed too, as a statement (`write-capsule` makes its line). */
+export type PlainType = Exclude<LineType, SignedType | 'CAPSULE'>
+
+/** The members of a line of that type, without envelope and event signature. */
+export type MembersOf<T extends LineType> = Of<(typeof LINES)[T]['members']>
+type SignatureOf<T extends LineType> = T extends SignedType ? ObjectOf<typeof SIGNATURE> : unknown
+
+export type Envelope = {
+  readonly v: 1
+  readonly origin: string
+  readonly seq: number
+  /** RFC 6962 leaf hash of the previous line, hex. */
+  readonly prev: string
+  /** RFC 3339 UTC with milliseconds; never goes back within an origin. */
+  readonly at: string
+}
+/** A line as it stands in the file: nothing is known of its members yet. */
+export type JournalLine = Envelope & {
+  readonly type: string
+  readonly [member: string]: unknown
+}
+export type LineOf<T extends LineType> = T extends LineType
+  ? Envelope & { readonly type: T } & MembersOf<T> & SignatureOf<T>
+  : never
+/** A line whose members are what its type says. */
+export type Line = LineOf<LineType>
+
+/** A line of a known type that does not hold what its type must. */
+export class LineError extends Error {
+  readonly seq: number
+  readonly fault: string
+  constructor({ seq, type }: Pick<JournalLine, 'seq' | 'type'>, fault: string) {
+    super(`journal line ${seq} (${type}): ${fault}`)
+    this.seq = seq
+    this.fault = fault
+  }
+}
+
+export const isLineType = (type: string): type is LineType => Object.hasOwn(LINES, type)
+export const isSignedType = (type: string): type is SignedType =>
+  isLineType(type) && LINES[type].signed
+
+const signature = record(SIGNATURE)
+
+/** What is wrong with the members of a line of a known type; null where nothing is. */
+export function membersFault(type: LineType, members: unknown): string | null {
+  const fault = LINES[type].members.fault(members, '')
+  return fault ?? (LINES[type].signed ? signature.fault(members, '') : null)
+}
+
+/**
+ * The line with what its type promises, the same object: members of a later version stay. Null for a type
+ * that only a later version knows; throws a LineError for one that is not its shape, because a line that
+ * cannot be obeyed must not be passed over.
+ */
+export function readLine(line: JournalLine): Line | null {
+  const { type } = line
+  if (!isLineType(type)) return null
+  const fault = membersFault(type, line)
+  if (fault !== null) throw new LineError(line, fault)
+  return line as LineOf<typeof type>
+}
+
+const envelope: Shape<Envelope> = record({
+  v: opaque<1>('1', (value) => value === 1),
+  origin: text,
+  seq: count,
+  prev: digest,
+  at: time,
+})
+
+/** A whole line of one type, where one is kept inside another record. */
+export const lineShape = <T extends LineType>(type: T): Shape<LineOf<T>> => ({
+  says: `a whole ${type} line`,
+  fault(value, at) {
+    const inside = envelope.fault(value, at) ?? LINES[type].members.fault(value, at)
+    return inside ?? (LINES[type].signed ? signature.fault(value, at) : null)
+  },
+})

@@ -1,0 +1,166 @@
+import { isUtcTimestamp } from '../capsule/timestamp.js'
+
+/**
+ * What a JSON value looks like: one value gives its reader, its TypeScript type and its row
+ * in docs/journal.md. Members that a shape does not name are kept as they are, because a later version may
+ * write more of them.
+ */
+export type Shape<T> = {
+  /** As the documentation says it. */
+  readonly says: string
+  /** Null where the value has this shape, else where it has not and what belongs there. */
+  fault(value: unknown, at: string): string | null
+  /** Set by `record` only. */
+  readonly members?: Members
+  /** Carries the type; no shape has a value here. */
+  readonly type?: T
+}
+export type Of<S> = S extends Shape<infer T> ? T : never
+
+export type Optional<T> = { readonly optional: Shape<T> }
+export const optional = <T>(shape: Shape<T>): Optional<T> => ({ optional: shape })
+
+export type Members = { readonly [name: string]: Shape<unknown> | Optional<unknown> }
+type OptionalNames<M extends Members> = {
+  [N in keyof M]: M[N] extends Optional<unknown> ? N : never
+}[keyof M]
+type Merge<T> = { readonly [N in keyof T]: T[N] }
+export type ObjectOf<M extends Members> = Merge<
+  { readonly [N in Exclude<keyof M, OptionalNames<M>>]: Of<M[N]> } & {
+    readonly [N in OptionalNames<M>]?: M[N] extends Optional<infer T> ? T : never
+  }
+>
+
+function shape<T>(says: string, is: (value: unknown) => boolean): Shape<T> {
+  return { says, fault: (value, at) => (is(value) ? null : `${at} is not ${says}`) }
+}
+
+export const text = shape<string>('a string', (value) => typeof value === 'string' && value !== '')
+export const anyText = shape<string>('a string, maybe empty', (value) => typeof value === 'string')
+const HEX64 = /^[0-9a-f]{64}$/
+export const digest = shape<string>(
+  '64 lowercase hex digits',
+  (value) => typeof value === 'string' && HEX64.test(value),
+)
+export const flag = shape<boolean>('true or false', (value) => typeof value === 'boolean')
+export const count = shape<number>(
+  'a whole number from 0',
+  (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+)
+export const time = shape<string>(
+  'an RFC 3339 time in UTC',
+  (value) => typeof value === 'string' && isUtcTimestamp(value),
+)
+const DECIMAL = /^-?\d+(?:\.\d+)?$/
+export const decimal = shape<string>(
+  'a decimal number as a string',
+  (value) => typeof value === 'string' && DECIMAL.test(value),
+)
+
+export const oneOf = <const T extends string>(...values: readonly T[]): Shape<T> =>
+  shape(values.map((value) => `\`${value}\``).join(', '), (value) =>
+    values.some((each) => each === value),
+  )
+export const only = <const T extends string | boolean>(wanted: T): Shape<T> =>
+  shape(`\`${wanted}\``, (value) => value === wanted)
+
+export function list<T>(each: Shape<T>): Shape<readonly T[]> {
+  return {
+    says: `a list: ${each.says}`,
+    fault(value, at) {
+      if (!Array.isArray(value)) return `${at} is not a list`
+      for (let i = 0; i < value.length; i++) {
+        const fault = each.fault(value[i], `${at}[${i}]`)
+        if (fault !== null) return fault
+      }
+      return null
+    },
+  }
+}
+
+const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function record<const M extends Members>(members: M): Shape<ObjectOf<M>> {
+  const rows = Object.entries(members).map(([name, member]) =>
+    'optional' in member
+      ? { name, shape: member.optional, required: false }
+      : { name, shape: member, required: true },
+  )
+  return {
+    says: `an object of ${rows.map(({ name }) => `\`${name}\``).join(', ')}`,
+    members,
+    fault(value, at) {
+      if (!isObject(value)) return `${at === '' ? 'the value' : at} is not an object`
+      for (const { name, shape, required } of rows) {
+        const member = value[name]
+        if (member === undefined && !required) continue
+        const fault = shape.fault(member, at === '' ? name : `${at}.${name}`)
+        if (fault !== null) return fault
+      }
+      return null
+    },
+  }
+}
+
+export const nullable = <T>(of: Shape<T>): Shape<T | null> => ({
+  says: `${of.says}, or null`,
+  fault: (value, at) => (value === null ? null : of.fault(value, at)),
+})
+
+/** A list of exactly these, in this order. */
+export function tuple<const S extends readonly Shape<unknown>[]>(
+  ...shapes: S
+): Shape<{ readonly [I in keyof S]: Of<S[I]> }> {
+  return {
+    says: `a list of ${shapes.map(({ says }) => says).join('; ')}`,
+    fault(value, at) {
+      if (!Array.isArray(value) || value.length !== shapes.length) {
+        return `${at} is not a list of ${shapes.length}`
+      }
+      for (let i = 0; i < shapes.length; i++) {
+        const fault = shapes[i]?.fault(value[i], `${at}[${i}]`) ?? null
+        if (fault !== null) return fault
+      }
+      return null
+    },
+  }
+}
+
+/** One object that is both. */
+export const both = <A, B>(a: Shape<A>, b: Shape<B>): Shape<A & B> => ({
+  says: `${a.says}; and ${b.says}`,
+  fault: (value, at) => a.fault(value, at) ?? b.fault(value, at),
+})
+
+/** Two shapes of one object, told apart by one of its members. */
+export function either<A, B>(
+  isFirst: (value: { readonly [name: string]: unknown }) => boolean,
+  first: Shape<A>,
+  second: Shape<B>,
+): Shape<A | B> {
+  return {
+    says: `${first.says}; or ${second.says}`,
+    ...(first.members === undefined || second.members === undefined
+      ? {}
+      : { members: { ...second.members, ...first.members } }),
+    fault(value, at) {
+      const chosen = isObject(value) && isFirst(value) ? first : second
+      return chosen.fault(value, at)
+    },
+  }
+}
+
+/** A JSON value that only its own reader understands. */
+export const opaque = <T>(says: string, is: (value: unknown) => boolean): Shape<T> =>
+  shape(says, is)
+
+export type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly fault: string }
+
+/** The value itself, with its type, where it has the shape. */
+export function read<T>(of: Shape<T>, value: unknown): Read<T> {
+  const fault = of.fault(value, '')
+  return fault === null ? { ok: true, value: value as T } : { ok: false, fault }
+}

@@ -1,0 +1,279 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  isSignedType,
+  type JournalLine,
+  LINES,
+  LineError,
+  type LineType,
+  readLine,
+} from '../../../src/core/journal/vocabulary.js'
+import type { Members, Shape } from '../../../src/core/json/shape.js'
+import { capsuleWith, membersOf, SIGNATURE, SMALLEST } from '../../support/lines.js'
+
+/**
+ * Every type of line, with each of its members missing, of another type, and with members of a later
+ * version beside them. Samples hold every member a type may have, so that none goes untried.
+ */
+const D = 'a'.repeat(64)
+const TIME = '2026-03-01T12:00:00.000Z'
+const octets = {
+  alg: 'sha-256',
+  digest: D,
+  length: 3,
+  content_type: 'application/json',
+  content_encoding: 'gzip',
+  status: 200,
+  complete: true,
+}
+const constraint = {
+  id: 'com.acme.cap',
+  result: 'pass',
+  severity: 'high',
+  blocking: false,
+  check_type: 'limit',
+  method: 'decimal_compare',
+  evidence_digest: D,
+}
+const wholeCapsule = capsuleWith({
+  effect: {
+    effect_attestation: 'gate_executed',
+    request_digest: D,
+    response_digest: D,
+    external_ref: 're_1',
+    'dev.capsulegate.request_octets': octets,
+    'dev.capsulegate.response_octets': octets,
+    'dev.capsulegate.response_binding': 'json',
+  },
+  disposition: {
+    authority: 'grant',
+    reason_digest: D,
+    expiry_policy: { ttl_seconds: 60, on_expiry: 'expired' },
+  },
+  constraints: [constraint],
+  chain: { parent_capsule_id: D, relation: 'supersedes' },
+  'dev.capsulegate.manifest_digest': D,
+  'dev.capsulegate.policy_digest': D,
+  'dev.capsulegate.mode': 'enforce',
+  'dev.capsulegate.decision_id': 'a-1',
+  'dev.capsulegate.intent_ref': 'i-1',
+  'dev.capsulegate.deadline': { ttl_seconds: 60, on_expiry: 'timeout' },
+  'dev.capsulegate.outcome_of': D,
+  'dev.capsulegate.recovered': true,
+})
+const standing = {
+  grant: 'g-1',
+  standing: true,
+  agent: 'bot',
+  tool: 'pay',
+  bounds: { cap: { amount: { lte: '5' } } },
+  expires_at: TIME,
+  uses: 2,
+  voter: D,
+  evidence_digest: D,
+}
+
+/** Optional members of each type, and its other shapes. */
+const FULL: readonly (readonly [name: string, type: LineType, members: object])[] = [
+  ...(Object.keys(SMALLEST) as LineType[]).map((type) => [type, type, SMALLEST[type]] as const),
+  [
+    'ACTION_DISPATCHED with every claim',
+    'ACTION_DISPATCHED',
+    {
+      ...SMALLEST.ACTION_DISPATCHED,
+      request_octets: octets,
+      constraints: [constraint],
+      key: D,
+      grant: 'g-1',
+      supersedes: D,
+      budgets: [{ constraint: 'c', scope: D, window_seconds: 60, kind: 'sum', amount: '1.50' }],
+    },
+  ],
+  [
+    'CAPSULE with everything',
+    'CAPSULE',
+    {
+      ...SMALLEST.CAPSULE,
+      capsule: wholeCapsule,
+      settles: { action_id: 'a-1', outcome: 'commit', replayable: true },
+      about: { agent: 'bot', tool: 'pay', request_digest: D },
+    },
+  ],
+  [
+    'APPROVAL_OPENED of today',
+    'APPROVAL_OPENED',
+    {
+      ...SMALLEST.APPROVAL_OPENED,
+      ladder: [{ roles: ['boss'], after_seconds: 60 }],
+      reminders: [30],
+      refusal_seconds: 60,
+      call_identity: D,
+    },
+  ],
+  ['APPROVAL_VOTED by a person', 'APPROVAL_VOTED', { ...SMALLEST.APPROVAL_VOTED, assurance: 'L2' }],
+  [
+    'GRANT_ISSUED of an approval',
+    'GRANT_ISSUED',
+    { ...SMALLEST.GRANT_ISSUED, approval_id: 'a-1', standing: false },
+  ],
+  ['GRANT_ISSUED, standing', 'GRANT_ISSUED', standing],
+  ['HALT of one agent', 'HALT', { scope: { kind: 'agent', name: 'bot' }, by: 'ops' }],
+  [
+    'CONFIG_CHANGED with manifests',
+    'CONFIG_CHANGED',
+    { ...SMALLEST.CONFIG_CHANGED, manifest_digests: [D] },
+  ],
+  ['EVIDENCE_ERASING of a subject', 'EVIDENCE_ERASING', { subject_tag: D, by: 'ops' }],
+  ['EVIDENCE_ERASED of a subject', 'EVIDENCE_ERASED', { subject_tag: D, by: 'ops', records: 3 }],
+]
+
+const lineOf = (type: LineType, members: object): JournalLine => ({
+  v: 1,
+  origin: 'gate-1',
+  seq: 7,
+  prev: D,
+  at: TIME,
+  type,
+  ...members,
+  ...(isSignedType(type) ? SIGNATURE : {}),
+})
+
+/** Every place in a JSON value that has a value, parents before children. */
+function* places(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    yield [...path, name]
+    yield* places(member, [...path, name])
+  }
+}
+function changed(value: object, path: readonly string[], to: (old: unknown) => unknown): object {
+  const copy = structuredClone(value)
+  const holder = path
+    .slice(0, -1)
+    .reduce<unknown>((at, name) => Reflect.get(Object(at), name), copy)
+  const last = path.at(-1) ?? ''
+  const next = to(Reflect.get(Object(holder), last))
+  if (next === undefined) Reflect.deleteProperty(Object(holder), last)
+  else Reflect.set(Object(holder), last, next)
+  return copy
+}
+/** Whether the shape lets the member at this path be absent; null where shapes do not say. */
+function isOptional(
+  shape: Shape<unknown> | undefined,
+  [name, ...rest]: readonly string[],
+): boolean | null {
+  const member = name === undefined ? undefined : (shape?.members as Members | undefined)?.[name]
+  if (member === undefined) return null
+  if (rest.length > 0) return isOptional('optional' in member ? member.optional : member, rest)
+  return 'optional' in member
+}
+/** Without it, or with another, the members are held to the other shape of their type. */
+const TELLS_SHAPES: ReadonlySet<string> = new Set(['standing', 'subject_tag'])
+
+/** A value that no member of any line may be: neither of these types, nor an object of ours. */
+const WRONG: readonly unknown[] = [null, 7.5, { other: 1 }, [[]]]
+
+describe.each(FULL)('%s', (_, type, members) => {
+  const line = lineOf(type, members)
+  const paths = [...places(members)]
+
+  it('is read as it stands, the same object', () => {
+    expect(readLine(line)).toBe(line)
+  })
+
+  it('is refused with a required member missing, at any depth, and named', () => {
+    for (const path of paths) {
+      const without = changed(line, path, () => undefined)
+      const optional = isOptional(LINES[type].members, path)
+      if (optional === null || TELLS_SHAPES.has(path.join())) continue
+      const read = () => readLine(without as JournalLine)
+      if (optional) expect(read()).toBe(without)
+      else {
+        expect(read).toThrow(LineError)
+        expect(read).toThrow(`journal line 7 (${type}): `)
+        expect(read).toThrow(path.at(-1))
+      }
+    }
+  })
+
+  it('is refused with a member of another type, at any depth', () => {
+    for (const path of paths) {
+      // What bounds hold is read against the tool they bound (core/approval/bounds.ts).
+      if (path[0] === 'bounds' && path.length > 1) continue
+      for (const wrong of WRONG) {
+        const isObject = (value: unknown) => typeof value === 'object' && value !== null
+        const bad = changed(line, path, (old) =>
+          isObject(old) && isObject(wrong) && Array.isArray(old) === Array.isArray(wrong)
+            ? 'x'
+            : wrong,
+        )
+        expect(() => readLine(bad as JournalLine)).toThrow(LineError)
+      }
+    }
+  })
+
+  it('keeps members of a later version, at any depth', () => {
+    const objects = [[], ...paths].filter((path) => {
+      const value = path.reduce<unknown>((at, name) => Reflect.get(Object(at), name), line)
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+    })
+    for (const path of objects) {
+      const later = changed(line, [...path, 'later_member'], () => ({
+        of: ['a', 'later', 'version'],
+      }))
+      expect(readLine(later as JournalLine)).toBe(later)
+      expect(JSON.stringify(readLine(later as JournalLine))).toContain('later_member')
+    }
+  })
+})
+
+describe('the vocabulary', () => {
+  it.each(Object.keys(LINES) as LineType[])(
+    '%s is refused unsigned exactly if it is a signed type',
+    (type) => {
+      const { kid, sig, ...unsigned } = lineOf(type, SMALLEST[type])
+      for (const half of [{}, { kid: 'aa' }, { sig: 'AA' }]) {
+        const read = () => readLine({ ...unsigned, ...half } as JournalLine)
+        if (isSignedType(type)) expect(read).toThrow(LineError)
+        else expect(read).not.toThrow()
+      }
+    },
+  )
+
+  it.each(['SOMETHING_NEW', 'toString', '__proto__', 'constructor'])(
+    'knows no type %s: the line is passed over, not obeyed',
+    (type) => {
+      expect(readLine({ ...lineOf('HALT', SMALLEST.HALT), type })).toBeNull()
+    },
+  )
+
+  it('shows no member that a type does not have', () => {
+    for (const [type, { shown, members }] of Object.entries(LINES)) {
+      for (const name of shown)
+        expect([type, Object.keys(members.members ?? {})]).toEqual([
+          type,
+          expect.arrayContaining([name]),
+        ])
+    }
+  })
+
+  it.each([
+    ['GRANT_ISSUED', standing, 'standing', 'request_digest'],
+    ['EVIDENCE_ERASED', { subject_tag: D, by: 'ops', records: 1 }, 'subject_tag', 'operator'],
+  ] as const)(
+    '%s without the member that tells its shape is held to the other',
+    (type, m, name, other) => {
+      const without = changed(lineOf(type, m), [name], () => undefined)
+      expect(() => readLine(without as JournalLine)).toThrow(other)
+    },
+  )
+
+  it('tries every member of every type', () => {
+    for (const type of Object.keys(LINES) as LineType[]) {
+      const tried = new Set(
+        FULL.filter(([, of]) => of === type).flatMap(([, , m]) => Object.keys(m)),
+      )
+      expect([...tried].sort()).toEqual(Object.keys(LINES[type].members.members ?? {}).sort())
+    }
+    expect(membersOf('HALT', {})).toMatchObject(SIGNATURE)
+  })
+})
