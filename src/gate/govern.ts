@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.js'
+import type { Call } from '../core/call/call.js'
 import type { Dispatch, Identified } from '../ports.js'
 import { admit } from './admit.js'
 import { type Answer, unrecorded } from './answer.js'

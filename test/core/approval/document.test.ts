@@ -10,9 +10,9 @@ import {
   meets,
   rolesAt,
 } from '../../../src/core/approval/deadline.js'
-import { firstDifference } from '../../../src/core/approval/difference.js'
 import { type ApprovalDocument, approvalDocument } from '../../../src/core/approval/document.js'
 import { hmacSha256, pseudonym } from '../../../src/core/approval/voter.js'
+import { firstDifference } from '../../../src/core/call/difference.js'
 import { hex } from '../../../src/core/hex.js'
 import { jsonDigest } from '../../../src/core/json/build.js'
 import type { Plain } from '../../../src/core/json/value.js'
