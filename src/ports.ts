@@ -1,6 +1,7 @@
 import type { Bounds } from './core/approval/bounds.js'
 import type { OnExpiry } from './core/approval/deadline.js'
-import type { Caller, Header } from './core/call.js'
+import type { Agent } from './core/call/agent.js'
+import type { Caller, Header, ReadCall } from './core/call/call.js'
 import type { Observation } from './core/capsule/observation.js'
 import type { VerdictClass } from './core/capsule/registries.js'
 import type { Entry, Sealed } from './core/journal/entry.js'
@@ -356,29 +357,7 @@ export type Settlement =
   | { readonly kind: 'commit'; readonly capsuleId: string; readonly replayable: boolean }
 
 // ── Identity ─────────────────────────────────────────────────────────────────
-export type Identified =
-  | {
-      readonly kind: 'known'
-      readonly agent: string
-      readonly roles: readonly string[]
-      /** The agent identity and version that capsules name. */
-      readonly developer: string
-      /**
-       * Every credential that was shown and counted. Absent from a frozen call whose credential the
-       * agent may have changed since: such an agent is looked up by its name.
-       */
-      readonly by?: readonly Credential[]
-    }
-  | { readonly kind: 'unknown'; readonly why: string }
-
-/** How a caller was identified. */
-export type Credential =
-  | { readonly kind: 'token'; readonly sha256: string }
-  | { readonly kind: 'certificate'; readonly subject: string }
-  | { readonly kind: 'jwt'; readonly issuer: string }
-  /** The embedding application vouches for it. */
-  | { readonly kind: 'asserted' }
-  | { readonly kind: 'anonymous' }
+export type Identified = Agent | { readonly kind: 'unknown'; readonly why: string }
 
 export type Identity = {
   /** MUST answer `unknown`, never throw, for anything it cannot prove. */
@@ -400,6 +379,8 @@ export type Identity = {
 export type Dispatch = (order: DispatchOrder) => Promise<Dispatched>
 export type DispatchOrder = {
   readonly actionId: string
+  /** The call as it was judged: these octets to this upstream, and nothing else, may be sent. */
+  readonly call: ReadCall
   /** The rule the call was judged under: deadlines, forwarded headers, success, release. */
   readonly rule: ToolRule
   readonly stillAllowed: () => boolean

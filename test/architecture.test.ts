@@ -99,6 +99,16 @@ describe('core', () => {
   })
 })
 
+describe('calls', () => {
+  it('are told apart by kind in core/call and nowhere else', () => {
+    const KINDS =
+      /\bisHttp\b|\.kind\s*[!=]==?\s*'(?:http|function)'|\bcase '(?:http|function)'|\bkind === 'http'/
+    const own = join('core', 'call')
+    const elsewhere = all.filter((s) => !s.path.startsWith(own) && KINDS.test(code(s.text)))
+    expect(elsewhere.map((s) => s.path)).toEqual([])
+  })
+})
+
 describe('witnesses', () => {
   /** Promise 3 and 4: the two constructors of trust are called where the thing was seen, and nowhere else. */
   const callers = (call: string): string[] =>

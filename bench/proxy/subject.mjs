@@ -95,7 +95,6 @@ const KINDS = {
     const proxy = server.createProxy({
       gate,
       upstreams: new Map([['default', { upstream, origin, deadlines: {} }]]),
-      defaultUpstream: 'default',
       passThrough: [],
       limits: { ...options.DEFAULT_LIMITS, maxLoopDelayMs: 60_000 },
       report: () => {},

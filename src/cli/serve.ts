@@ -84,13 +84,11 @@ async function serve(
     await webhooks?.close()
     await gate.close()
   }
-  const [defaultUpstream = 'default'] = upstreams.keys()
   const start = async (): Promise<ProxyServer> => {
     const served = createProxy(
       {
         gate,
         upstreams,
-        defaultUpstream,
         passThrough: routesOf(config),
         limits: limitsOf(config),
         report,

@@ -1,3 +1,4 @@
+import { methodOf } from '../core/call/name.js'
 import type { Capsule } from '../core/capsule/model.js'
 import type { Ending } from '../gate/exit.js'
 import type { Clock, Dispatch } from '../ports.js'
@@ -43,6 +44,7 @@ export function watchVerdicts(
   clock: Pick<Clock, 'monotonic'>,
   tell: (told: VerdictTold) => void,
 ): VerdictWatch {
+  // By caller, which a call keeps through every stage while others of its fields are replaced.
   const timings = new WeakMap<object, Timing>()
   const waiting = new Map<string, Joined>()
   const since = (start: number): number => Math.round((clock.monotonic() - start) * 1000) / 1000
@@ -77,9 +79,9 @@ export function watchVerdicts(
         code,
         tool: known.rule?.tool ?? null,
         agent: identified.kind === 'known' ? identified.agent : null,
-        method: known.call.kind === 'http' ? known.call.method : null,
+        method: methodOf(known.call),
         cause: code === 'unauthenticated' && identified.kind === 'unknown' ? identified.why : null,
-        timing: timings.get(known.call) ?? null,
+        timing: timings.get(known.call.caller) ?? null,
       })
     },
     around(gate) {
@@ -90,7 +92,7 @@ export function watchVerdicts(
         ...gate,
         govern(call, dispatch, identified) {
           const timing: Timing = { start: clock.monotonic(), upstream: null }
-          timings.set(call, timing)
+          timings.set(call.caller, timing)
           const timed: Dispatch = async (order) => {
             const start = clock.monotonic()
             try {

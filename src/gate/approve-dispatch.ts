@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.js'
+import type { ReadCall } from '../core/call/call.js'
 import type { Approval, Dispatch } from '../ports.js'
 import type { Answer } from './answer.js'
 import { closing } from './approve-find.js'
@@ -9,7 +9,7 @@ import type { Parts } from './stage.js'
 import { thaw } from './thaw.js'
 
 /** How a mount sends a call whose caller is no longer there. Null: it cannot. */
-export type BackgroundDispatch = (call: Call) => Dispatch | null
+export type BackgroundDispatch = (call: ReadCall) => Dispatch | null
 
 /**
  * `on_approval: dispatch`: the frozen call runs the pipeline again from `match`, under the policies,

@@ -1,24 +1,13 @@
 import { type Bounds, brokenBound, readBounds } from '../core/approval/bounds.js'
-import { firstDifference } from '../core/approval/difference.js'
-import { type ApprovalDocument, argumentsOf } from '../core/approval/document.js'
-import type { Header, HttpCall } from '../core/call.js'
-import { boundHeaders } from '../core/manifest/headers.js'
-import type { ToolRule } from '../core/manifest/model.js'
-import { fromUtf8 } from '../core/text.js'
+import { describeCall } from '../core/call/describe.js'
+import { firstDifference } from '../core/call/difference.js'
+import { digestRequest, legacyDigest } from '../core/call/digest.js'
 import type { Approval } from '../ports.js'
 import { factsOf, withoutPending } from './constrain.js'
 import { Exit, Refused } from './exit.js'
 import { identityOf, stands } from './refusal.js'
-import { digestRequest, legacyDigest } from './request-digest.js'
 import { recallRun } from './resolve-recall.js'
-import {
-  type Constrained,
-  type Item,
-  isHttp,
-  type Known,
-  type Matched,
-  type Parts,
-} from './stage.js'
+import type { Constrained, Item, Known, Matched, Parts } from './stage.js'
 import { thaw } from './thaw.js'
 
 const NONE: Item = { kind: 'none' }
@@ -76,7 +65,7 @@ async function isFrozenAs(approval: Approval, known: Constrained, parts: Parts):
   const frozen = await thaw(approval, parts)
   return (
     frozen !== null &&
-    digestRequest(frozen, known.rule, parts).requestDigest === known.requestDigest
+    digestRequest(frozen.call, known.rule, parts).requestDigest === known.requestDigest
   )
 }
 
@@ -123,39 +112,7 @@ async function named(known: Constrained, id: string, parts: Parts): Promise<Appr
 async function differenceFrom(approval: Approval, known: Matched, parts: Parts): Promise<string> {
   const found = await parts.evidence.byDigest(approval.documentDigest)
   if (found.state !== 'present' || found.value.value === undefined) return ''
-  return firstDifference(found.value.value as unknown as ApprovalDocument, described(known))
-}
-
-/** A body that a person could read in one sitting; longer ones are shown by their digest. */
-const READABLE_BYTES = 64 * 1024
-
-/** The call as its approval document tells it. */
-export function described(
-  known: Pick<Matched, 'call' | 'rule' | 'args' | 'requestOctets'>,
-): Pick<ApprovalDocument, 'tool' | 'arguments' | 'request'> {
-  const { call, rule } = known
-  const http = isHttp(call)
-  const bytes = http ? (call.body.kind === 'read' ? call.body.bytes : null) : call.argumentsJson
-  return {
-    tool: rule.tool,
-    arguments: argumentsOf(known.args),
-    request: {
-      method: http ? call.method : null,
-      upstream: http ? call.upstream : null,
-      target: http ? call.target : null,
-      headers: http ? shownHeaders(call, rule) : [],
-      octets: known.requestOctets,
-      body: bytes === null || bytes.length > READABLE_BYTES ? null : fromUtf8(bytes),
-    },
-  }
-}
-
-/** By name: their order among each other says nothing, so it is no difference. */
-function shownHeaders({ headers }: HttpCall, rule: ToolRule): Header[] {
-  const names = boundHeaders(rule)
-  return headers
-    .filter(([name]) => names.has(name))
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  return firstDifference(found.value.value, describeCall(known))
 }
 
 /** The name of a bound that does not hold for this call, or null. */

@@ -1,19 +1,19 @@
 import { DEFAULT_HITL, deadlineAt, expiryOf } from '../core/approval/deadline.js'
 import { type ApprovalDocument, approvalDocument } from '../core/approval/document.js'
+import { describeCall } from '../core/call/describe.js'
+import { freeze } from '../core/call/freeze.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
-import { isForwardable } from '../core/manifest/headers.js'
-import { utf8 } from '../core/text.js'
 import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
-import { described, isStale, mayClose } from './approve-find.js'
+import { isStale, mayClose } from './approve-find.js'
 import { withoutPending } from './constrain.js'
 import { Exit, Join, Refused } from './exit.js'
-import { frozenAgent, frozenPart, requestOctets } from './frozen.js'
+import { frozenPart } from './frozen.js'
 import { identityOf } from './refusal.js'
 import { signed } from './signed-event.js'
-import { type Authorized, isHttp, type Known, type Parts } from './stage.js'
+import type { Authorized, Known, Parts } from './stage.js'
 
 /**
  * Puts the call before a human, or joins whoever already did: of any number of identical calls exactly
@@ -106,7 +106,7 @@ export const pendingTell = (
 function documentOf(authorized: Authorized, parts: Parts): ApprovalDocument {
   const { rule, world, agent } = authorized
   const { kind, ids, words } = routedBy(authorized)
-  const { request, tool } = described(authorized)
+  const { request, tool } = describeCall(authorized)
   return approvalDocument({
     approval_id: authorized.actionId,
     operator: world.operator,
@@ -136,27 +136,8 @@ function notJudgedIn({ notJudged }: Authorized): Pick<ApprovalDocument, 'not_jud
 
 /** The request as it would be sent, without anybody's credentials. */
 function frozenParts({ call, rule, agent }: Authorized, parts: Parts): EvidencePart[] {
-  const head = isHttp(call)
-    ? {
-        kind: 'http',
-        method: call.method,
-        upstream: call.upstream,
-        target: call.target,
-        headers: call.headers.filter(
-          ([name]) =>
-            isForwardable(name) &&
-            (name === 'content-encoding' ||
-              rule.forward_headers.includes(name) ||
-              rule.bind_headers.includes(name)),
-        ),
-        tool: call.tool,
-        agent: frozenAgent(agent),
-      }
-    : { kind: 'function', tool: call.tool, agent: frozenAgent(agent) }
-  return [
-    frozenPart('head', utf8(JSON.stringify(head)), parts),
-    frozenPart('body', requestOctets(call), parts),
-  ]
+  const { head, body } = freeze(call, rule, agent)
+  return [frozenPart('head', head, parts), frozenPart('body', body, parts)]
 }
 
 /** Stands beside its capsule in one append: an item nobody can decide must not exist. */

@@ -1,4 +1,4 @@
-import type { FunctionCall } from '../core/call.js'
+import type { FunctionCall } from '../core/call/call.js'
 import type { Manifest } from '../core/manifest/model.js'
 
 /**

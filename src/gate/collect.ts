@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.js'
+import type { Call } from '../core/call/call.js'
 import type { Plain } from '../core/json/value.js'
 import type { EvidencePart, Identified, PolicyRequest } from '../ports.js'
 import type { Answer } from './answer.js'

@@ -30,7 +30,8 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
     parts.identity.isStillKnown(reserved.agent)
   if (!stillAllowed()) return nothingSent('withdrawn')
   try {
-    return await dispatch({ actionId: reserved.actionId, rule: reserved.rule, stillAllowed })
+    const { actionId, call, rule } = reserved
+    return await dispatch({ actionId, call, rule, stillAllowed })
   } catch (error) {
     parts.report({
       level: 'error',

@@ -1,5 +1,6 @@
-import type { Call, Caller } from '../core/call.js'
+import type { Call, Caller } from '../core/call/call.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
+import { upstreamOf } from '../core/manifest/match.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { Dispatch, Identified } from '../ports.js'
 import type { Answer } from './answer.js'
@@ -32,6 +33,8 @@ export type Judges = Omit<World, 'generation'>
 export type Gate = {
   /** Who is calling, from the head of a request alone; never rejects. */
   identify(caller: Caller): Identified | Promise<Identified>
+  /** Whether a manifest has a rule for such a request, if only by a second spelling of its path. */
+  governs(method: string, target: string): boolean
   /** `identified`: what `identify` said of this call's caller, where the mount asked already. */
   govern(call: Call, dispatch: Dispatch, identified?: Identified): Promise<Answer>
   /** An action's kept response once more, under the halts and policies of now; null where none is kept. */
@@ -101,6 +104,7 @@ export async function startGate(boot: Boot): Promise<Gate> {
     parts,
     memory: createMemory(boot.memory ?? DEFAULT_MEMORY),
     identify: (caller) => identify(caller, parts),
+    governs: (method, target) => upstreamOf(world.router, method, target) !== null,
     govern: (call, dispatch, identified) => govern(call, dispatch, parts, identified),
     collect: (call, agent, action) => collect(call, agent, action, parts),
     async resolve(decision) {

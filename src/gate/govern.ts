@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.js'
+import type { Call } from '../core/call/call.js'
 import { plainEntry } from '../core/journal/entry.js'
 import type { Dispatch, Identified, JournalEntry } from '../ports.js'
 import { admit } from './admit.js'

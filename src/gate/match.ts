@@ -1,4 +1,7 @@
-import type { Call, HttpCall } from '../core/call.js'
+import type { Call, UnreadBody } from '../core/call/call.js'
+import { digestRequest } from '../core/call/digest.js'
+import { requestLine } from '../core/call/name.js'
+import { bodyOf, routeCall } from '../core/call/read.js'
 import { match as matchRule } from '../core/manifest/match.js'
 import { readArgs } from '../core/manifest/read-args.js'
 import type { NotRead } from '../core/manifest/read-result.js'
@@ -7,8 +10,7 @@ import type { EvidencePart } from '../ports.js'
 import { advance } from './advance.js'
 import { saltedPart } from './dispatch.js'
 import { Exit } from './exit.js'
-import { digestRequest } from './request-digest.js'
-import { isHttp, type Known, type Matched, type Parts, type Recognized } from './stage.js'
+import type { Known, Matched, Parts, Recognized } from './stage.js'
 
 const UNMATCHED = {
   unmatched: 'tool_unknown',
@@ -16,8 +18,6 @@ const UNMATCHED = {
   target_ambiguous: 'target_ambiguous',
 } as const satisfies Record<string, RefusalCode>
 const UNREADABLE = {
-  body_too_large: 'body_too_large',
-  body_aborted: 'body_aborted',
   body_unreadable: 'body_unreadable',
   body_not_read: 'body_not_read',
   arg_missing: 'arguments_invalid',
@@ -28,18 +28,22 @@ const UNREADABLE = {
 const CONSUMED =
   'a body parser ran before the gate: put the gate before express.json() and every other body parser'
 
+const UNREAD = 'the mount left the body of a known caller unread'
+
 /** Which tool is this, and can its arguments be read without doubt? Unmatched and unreadable end here. */
 export function match(opened: Recognized, parts: Parts): Matched {
-  const { call, world } = opened
-  if (isHttp(call) && call.body.kind !== 'read') throw unreadBody(opened, call.body, parts)
-  const found = matchRule(world.router, call)
+  const { world } = opened
+  const received = bodyOf(opened.call)
+  if (received.kind !== 'read') throw unreadBody(opened, received, parts)
+  const found = matchRule(world.router, opened.call)
   if (!found.ok) {
-    const known = advance(opened, { evidence: [requestLine(call, parts)] })
+    const known = advance(opened, { evidence: [unmatchedPart(opened.call, parts)] })
     throw new Exit(known, UNMATCHED[found.code], { observed: found.code }, { fault: found.detail })
   }
   const { rule, manifest, manifestDigest } = found.route
   const mode = world.mode === 'observe' || manifest.mode === 'observe' ? 'observe' : 'enforce'
-  const known = advance(opened, { rule, manifest, manifestDigest, mode })
+  const call = routeCall(opened.call, received, found.upstream)
+  const known = advance(opened, { call, rule, manifest, manifestDigest, mode })
   const read = readArgs(found, call)
   if (!read.ok) {
     throw new Exit(
@@ -51,7 +55,7 @@ export function match(opened: Recognized, parts: Parts): Matched {
   }
   const { args, body, notJudged, notRead } = read
   if (mode === 'enforce') refuseUnread(known, notRead)
-  const { requestDigest, requestOctets } = digestRequest(opened, rule, parts)
+  const { requestDigest, requestOctets } = digestRequest(call, rule, parts)
   return advance(known, { args, body, notJudged, notRead, requestDigest, requestOctets })
 }
 
@@ -67,11 +71,8 @@ function refuseUnread(known: Known, { query: [name], members: [pointer] }: NotRe
   }
 }
 
-function unreadBody(
-  opened: Recognized,
-  body: Exclude<HttpCall['body'], { kind: 'read' }>,
-  parts: Parts,
-): Exit | TypeError {
+function unreadBody(opened: Recognized, body: UnreadBody, parts: Parts): Exit {
+  const { actionId } = opened
   switch (body.kind) {
     case 'malformed': {
       const { fault } = body
@@ -81,23 +82,17 @@ function unreadBody(
       return new Exit(opened, 'body_too_large')
     case 'aborted':
       return new Exit(opened, 'body_aborted')
-    case 'consumed': {
-      const { actionId } = opened
+    case 'consumed':
       parts.report({ level: 'error', event: 'body_consumed', actionId, detail: CONSUMED })
       return new Exit(opened, 'body_consumed')
-    }
     case 'no_room':
       return new Exit(opened, 'bodies_exhausted', {}, { retry_after_seconds: 1 })
     case 'unread':
-      return new TypeError("a known caller's body was left unread")
+      parts.report({ level: 'error', event: 'gate_failed', actionId, detail: UNREAD })
+      return new Exit(opened, 'gate_failed')
   }
 }
 
 /** What no rule names is named nowhere else: operators find it in the private record of the refusal. */
-const requestLine = (call: Call, parts: Parts): EvidencePart =>
-  saltedPart(
-    'request',
-    'unmatched',
-    isHttp(call) ? { method: call.method, target: call.target } : { tool: call.tool },
-    parts,
-  )
+const unmatchedPart = (call: Call, parts: Parts): EvidencePart =>
+  saltedPart('request', 'unmatched', requestLine(call), parts)

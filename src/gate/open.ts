@@ -1,4 +1,4 @@
-import type { Call, Caller } from '../core/call.js'
+import type { Call, Caller } from '../core/call/call.js'
 import type { Identified } from '../ports.js'
 import { Exit } from './exit.js'
 import type { Opened, Parts, Recognized } from './stage.js'

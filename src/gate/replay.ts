@@ -1,3 +1,4 @@
+import { legacyDigest } from '../core/call/digest.js'
 import type { Observation } from '../core/capsule/observation.js'
 import { parse } from '../core/json/parse.js'
 import { toPlain } from '../core/json/value.js'
@@ -5,7 +6,6 @@ import { utf8 } from '../core/text.js'
 import type { EvidencePart, HeldResponse, KeyState } from '../ports.js'
 import { withoutPending } from './constrain.js'
 import { Exit, Replay } from './exit.js'
-import { legacyDigest } from './request-digest.js'
 import type { Constrained, Known, Parts } from './stage.js'
 
 /**

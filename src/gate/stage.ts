@@ -1,4 +1,5 @@
-import type { Call, HttpCall } from '../core/call.js'
+import type { Agent } from '../core/call/agent.js'
+import type { Call, ReadCall } from '../core/call/call.js'
 import type { By } from '../core/capsule/input.js'
 import type { Capsule, ConstraintRecord, Mode, Octets } from '../core/capsule/model.js'
 import type { Crypto } from '../core/crypto.js'
@@ -94,9 +95,10 @@ export type Opened = {
   readonly identified: Identified
 }
 export type Recognized = Opened & {
-  readonly identified: Extract<Identified, { kind: 'known' }>
+  readonly identified: Agent
 }
 export type Matched = Recognized & {
+  readonly call: ReadCall
   readonly rule: ToolRule
   readonly manifest: Manifest
   readonly manifestDigest: string
@@ -111,7 +113,7 @@ export type Matched = Recognized & {
   readonly requestDigest: string
   readonly requestOctets: Octets
 }
-export type Admitted = Matched & { readonly agent: Extract<Identified, { kind: 'known' }> }
+export type Admitted = Matched & { readonly agent: Agent }
 export type Constrained = Admitted & {
   readonly records: readonly ConstraintRecord[]
   readonly evidence: readonly EvidencePart[]
@@ -165,5 +167,3 @@ export type Opening = {
   readonly documentDigest: string
   readonly callIdentity: string
 }
-
-export const isHttp = (call: Call): call is HttpCall => call.kind === 'http'

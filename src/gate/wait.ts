@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.js'
+import type { Call } from '../core/call/call.js'
 import { problem } from '../core/verdict/problem.js'
 import { type Code, TABLE, type TransitionCode } from '../core/verdict/table.js'
 import type { Approval, Identified, Line } from '../ports.js'

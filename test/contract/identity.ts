@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Caller } from '../../src/core/call.js'
+import type { Caller } from '../../src/core/call/call.js'
 import type { Identified, Identity } from '../../src/ports.js'
 
 /** What every driver of Identity must hold, through the port alone. */

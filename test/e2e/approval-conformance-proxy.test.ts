@@ -15,7 +15,6 @@ approvalConformance('reverse proxy', async (time, rules) => {
       const proxy = createProxy({
         gate,
         upstreams: new Map([['default', { upstream, origin, deadlines: {} }]]),
-        defaultUpstream: 'default',
         passThrough: [],
         // A busy machine is no overload of the gate.
         limits: { ...DEFAULT_LIMITS, maxLoopDelayMs: 60_000 },

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import type { RunningGate } from '../../src/config/wire.js'
-import type { HttpCall } from '../../src/core/call.js'
+import type { HttpCall } from '../../src/core/call/call.js'
 import { type Code, type Mount, TABLE } from '../../src/core/verdict/table.js'
 import { verifyStatement } from '../../src/core/verify/statement.js'
 import { govern } from '../../src/gate/govern.js'

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import express from 'express'
 import { createUpstream, type Upstream } from '../../src/adapters/upstream/upstream.js'
 import type { RunningGate } from '../../src/config/wire.js'
-import type { HttpCall } from '../../src/core/call.js'
+import type { HttpCall } from '../../src/core/call/call.js'
 import { type AppHandler, gate, governedProxy } from '../../src/mounts/express/index.js'
 import { gatedFetch } from '../../src/mounts/function/fetch.js'
 import { GateRefusal } from '../../src/mounts/function/refusal.js'
@@ -71,7 +71,6 @@ export async function throughProxy(running: RunningGate): Promise<Way> {
       const proxy = createProxy({
         gate: running,
         upstreams: new Map([['default', { upstream, origin, deadlines: {} }]]),
-        defaultUpstream: 'default',
         passThrough: [],
         limits: { ...DEFAULT_LIMITS, maxLoopDelayMs: 60_000 },
         report: () => undefined,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { HttpCall } from '../../src/core/call.js'
+import type { HttpCall } from '../../src/core/call/call.js'
 import type { EvidencePart } from '../../src/ports.js'
 import { decide, person } from '../support/approvals.js'
 import { httpCall } from '../support/manifests.js'

@@ -53,7 +53,6 @@ export async function proxied(options: RigOptions): Promise<Proxied> {
     const proxy = createProxy({
       gate: at.gate,
       upstreams: new Map([['default', { upstream, origin, deadlines: {} }]]),
-      defaultUpstream: 'default',
       passThrough: [],
       // A busy machine is no overload of the gate.
       limits: { ...DEFAULT_LIMITS, maxLoopDelayMs: 60_000 },

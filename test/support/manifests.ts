@@ -1,6 +1,7 @@
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { readYaml } from '../../src/config/yaml.js'
-import type { HttpCall } from '../../src/core/call.js'
+import type { Call, HttpCall, ReadCall, ReadHttpCall } from '../../src/core/call/call.js'
+import { bodyOf, routeCall } from '../../src/core/call/read.js'
 import { type Expanded, expand, manifestDigest } from '../../src/core/manifest/expand.js'
 import { compileRouter, type Router } from '../../src/core/manifest/match.js'
 import type { Manifest } from '../../src/core/manifest/model.js'
@@ -49,6 +50,18 @@ export function routerOf(...texts: string[]): Router {
 export function httpCall(
   method: string,
   target: string,
+  body?: unknown,
+  more?: Partial<ReadHttpCall>,
+): ReadHttpCall
+export function httpCall(
+  method: string,
+  target: string,
+  body: unknown,
+  more: Partial<HttpCall>,
+): HttpCall
+export function httpCall(
+  method: string,
+  target: string,
   body: unknown = undefined,
   more: Partial<HttpCall> = {},
 ): HttpCall {
@@ -70,4 +83,11 @@ export function httpCall(
     waitSeconds: 0,
     ...more,
   }
+}
+
+/** The call as `match` hands it on. */
+export function routed(call: Call, upstream = 'default'): ReadCall {
+  const body = bodyOf(call)
+  if (body.kind !== 'read') throw new Error(`the body is ${body.kind}`)
+  return routeCall(call, body, upstream)
 }

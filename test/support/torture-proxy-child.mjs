@@ -58,7 +58,6 @@ const upstream = createUpstream({ name: 'default', origin })
 const proxy = createProxy({
   gate,
   upstreams: new Map([['default', { upstream, origin, deadlines: {} }]]),
-  defaultUpstream: 'default',
   passThrough: [],
   limits: { ...DEFAULT_LIMITS, maxLoopDelayMs: 60_000 },
   report: () => {},

@@ -1,4 +1,4 @@
-import type { HttpCall } from '../../src/core/call.js'
+import type { HttpCall } from '../../src/core/call/call.js'
 import type { Code, TransitionCode } from '../../src/core/verdict/table.js'
 import { httpCall } from './manifests.js'
 import { answering, type Behaviour } from './raw-upstream.js'

@@ -1,5 +1,6 @@
-import type { Caller } from '../../core/call.js'
-import type { Credential, Identified, Identity } from '../../ports.js'
+import type { Credential } from '../../core/call/agent.js'
+import type { Caller } from '../../core/call/call.js'
+import type { Identified, Identity } from '../../ports.js'
 import { createJwtVerifier, type JwtIssuer } from './jwt.js'
 import { hashToken } from './tokens.js'
 

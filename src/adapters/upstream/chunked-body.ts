@@ -1,4 +1,4 @@
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import type { Fault } from './fault.js'
 import { parseField } from './fields.js'
 

@@ -1,4 +1,4 @@
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import type { Framing, Observation } from '../../core/capsule/observation.js'
 import { type Cuttable, watchAbort } from './abort-watch.js'
 import type { Connection, Listener } from './connection.js'

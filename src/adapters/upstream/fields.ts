@@ -1,4 +1,4 @@
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 
 /**
  * Header fields, RFC 9110 §5 without the tolerated deviations, shared by requests, heads and trailers.

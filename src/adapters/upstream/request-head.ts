@@ -1,4 +1,4 @@
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import { endToEnd, isFieldValue, isToken, isVisible, listOf } from './fields.js'
 
 /** The call as it was judged: these bytes are sent, and no others (DESIGN §2.5). */

@@ -1,4 +1,4 @@
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import { ChunkedBody, type ChunkedEvents } from './chunked-body.js'
 import type { Fault, ReadPhase } from './fault.js'
 import { parseHead, type ResponseHead } from './response-head.js'

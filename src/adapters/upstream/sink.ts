@@ -1,4 +1,4 @@
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import type { BodyFraming } from './response-head.js'
 
 /**

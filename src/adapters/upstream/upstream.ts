@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net'
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import type { Observation } from '../../core/capsule/observation.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import { Connection, type Origin } from './connection.js'

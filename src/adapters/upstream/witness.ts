@@ -1,3 +1,4 @@
+import { referenceAt, type SeenBody, type SuccessRule, succeeded } from '../../core/call/success.js'
 import type { Octets, ResponseBinding } from '../../core/capsule/model.js'
 import {
   type Framing,
@@ -10,7 +11,6 @@ import { parseSourced } from '../../core/json/parse.js'
 import { nodeCrypto } from '../crypto-node.js'
 import type { ResponseBody } from './response-body.js'
 import type { ResponseHead } from './response-head.js'
-import { type ReadBody, referenceAt, type SuccessRule, succeeded } from './success.js'
 
 /** How a complete response becomes the one thing `confirmed` is built from (DESIGN §2.3, §5). */
 export type WitnessRule = {
@@ -83,7 +83,7 @@ function describe(
 }
 
 type Looked = {
-  readonly body: ReadBody
+  readonly body: SeenBody
   /** The octets are their own canonical form: their digest is the value's. */
   readonly canonical: boolean
 }

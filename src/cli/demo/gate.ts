@@ -34,7 +34,6 @@ export async function startDemoGate(
   const proxy = createProxy({
     gate,
     upstreams,
-    defaultUpstream: 'default',
     passThrough: [],
     limits: limitsOf(config),
     report,

@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import { readJournal } from '../../adapters/journal/read.js'
 import type { Data } from '../../config/data.js'
+import { readCapturedHead } from '../../core/call/capture.js'
 import { readLine } from '../../core/journal/vocabulary.js'
-import { parse } from '../../core/json/parse.js'
-import { toPlain } from '../../core/json/value.js'
-import type { RequestHead } from '../../gate/frozen.js'
 import type { EvidencePart } from '../../ports.js'
 import type { Observed } from './traffic.js'
 
@@ -36,9 +34,7 @@ export async function* observedCalls(
 function callOf(parts: readonly EvidencePart[]): Observed | null {
   const body = parts.find(({ kind }) => kind === 'request')?.bytes
   const frozen = parts.find(({ kind, name }) => kind === 'frozen' && name === 'head')?.bytes
-  const parsed = frozen === undefined ? null : parse(frozen)
-  if (body === undefined || parsed?.ok !== true) return null
-  const { method, target, content_type } = Object(toPlain(parsed.value)) as Partial<RequestHead>
-  if (typeof method !== 'string' || typeof target !== 'string') return null
-  return { method, target, contentType: content_type ?? null, body }
+  const head = frozen === undefined ? null : readCapturedHead(frozen)
+  if (body === undefined || head === null) return null
+  return { method: head.method, target: head.target, contentType: head.content_type, body }
 }

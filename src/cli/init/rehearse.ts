@@ -1,6 +1,6 @@
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { readYaml } from '../../config/yaml.js'
-import type { HttpCall } from '../../core/call.js'
+import type { ReadHttpCall } from '../../core/call/call.js'
 import { expand, manifestDigest } from '../../core/manifest/expand.js'
 import { compileRouter, match } from '../../core/manifest/match.js'
 import { readArgs } from '../../core/manifest/read-args.js'
@@ -26,7 +26,10 @@ export function createRehearsal(text: string): (call: Observed) => string | null
   }
 }
 
-const httpCall = ({ method, target, contentType, body }: Observed, upstream: string): HttpCall => ({
+const httpCall = (
+  { method, target, contentType, body }: Observed,
+  upstream: string,
+): ReadHttpCall => ({
   kind: 'http',
   method,
   upstream,

@@ -1,4 +1,5 @@
-import type { Call } from '../call.js'
+import { type Address, addressOf } from '../call/address.js'
+import type { Call } from '../call/call.js'
 import type { Arg, Manifest, ToolRule } from './model.js'
 import { type Reading, readingOf } from './reading.js'
 import { readTarget, type Segment, type Target } from './target.js'
@@ -42,6 +43,8 @@ export type Match =
       readonly params: ReadonlyMap<string, string>
       /** Null for a function call. */
       readonly target: Target | null
+      /** Where the call goes: to the upstream it names itself, else to its rule's. */
+      readonly upstream: string
     }
   | {
       readonly ok: false
@@ -162,36 +165,63 @@ const SECOND_SPELLING: Match = {
   detail: 'the path is a second spelling of one that a rule names',
 }
 
-/** HEAD is not GET, and no header changes the method. */
+/** The rule and where it goes, found together. HEAD is not GET, and no header changes the method. */
 export function match(router: Router, call: Call): Match {
-  if (call.kind === 'function') {
-    const route = router.byTool.get(call.tool)?.find((found) => found.rule.match === null)
-    if (route === undefined) return unmatched(`no rule for the tool ${call.tool}`)
-    return { ok: true, route, params: new Map(), target: null }
+  const address = addressOf(call)
+  switch (address.kind) {
+    case 'tool':
+      return matchTool(router, address.tool)
+    case 'target':
+      return matchTarget(router, address)
   }
-  const read = readTarget(call.target)
+}
+
+function matchTool(router: Router, tool: string): Match {
+  const route = router.byTool.get(tool)?.find((found) => found.rule.match === null)
+  if (route === undefined) return unmatched(`no rule for the tool ${tool}`)
+  const { upstream } = route.manifest
+  return { ok: true, route, params: new Map(), target: null, upstream }
+}
+
+function matchTarget(router: Router, address: Extract<Address, { kind: 'target' }>): Match {
+  const { method, upstream, tool } = address
+  const read = readTarget(address.target)
   if (!read.ok) return { ok: false, code: 'target_malformed', detail: read.detail }
-  const { segments } = read.target
-  const named = call.tool === null ? null : (router.byTool.get(call.tool) ?? [])
-  const candidates = named ?? router.byShape.get(shape(call.method, segments.length)) ?? []
+  const { target } = read
+  const { segments } = target
+  const named = tool === null ? null : (router.byTool.get(tool) ?? [])
+  const candidates = named ?? router.byShape.get(shape(method, segments.length)) ?? []
+  // A guarded route names its tool inside the application: there is no upstream to compare.
+  const goesTo = (route: Route): boolean =>
+    named !== null || upstream === null || route.manifest.upstream === upstream
+  const matched = (route: Route, params: ReadonlyMap<string, string>): Match => ({
+    ok: true,
+    route,
+    params,
+    target,
+    upstream: named === null ? route.manifest.upstream : guardedUpstream(router, address),
+  })
   for (const route of candidates) {
-    // A guarded route names its tool inside the application: there is no upstream to compare.
-    if (named === null && route.manifest.upstream !== call.upstream) continue
-    if (route.rule.match === null || route.template === null) {
-      return { ok: true, route, params: new Map(), target: read.target }
-    }
-    if (route.rule.match.method !== call.method) continue
+    if (!goesTo(route)) continue
+    if (route.rule.match === null || route.template === null) return matched(route, new Map())
+    if (route.rule.match.method !== method) continue
     const fit = fitTemplate(route.template, segments)
     if (fit === 'ambiguous') return SECOND_SPELLING
     if (fit === null) continue
     const isRivals = route.rivals.length > 0 && foldsOntoAny(route, segments)
-    return isRivals ? SECOND_SPELLING : { ok: true, route, params: fit, target: read.target }
+    return isRivals ? SECOND_SPELLING : matched(route, fit)
   }
-  return named === null &&
-    foldedRule(router, call.method, segments)?.manifest.upstream === call.upstream
+  const folded = named === null ? foldedRule(router, method, segments) : undefined
+  return folded !== undefined && goesTo(folded)
     ? SECOND_SPELLING
-    : unmatched(`no rule for ${call.method} on this path`)
+    : unmatched(`no rule for ${method} on this path`)
 }
+
+/** The path of a guarded route is the application's own: where no rule has it, it names no upstream. */
+const guardedUpstream = (
+  router: Router,
+  { method, target, upstream }: Extract<Address, { kind: 'target' }>,
+): string => upstream ?? upstreamOf(router, method, target) ?? 'default'
 
 /** A segment taken as a parameter could be the literal of another rule, which the upstream would run. */
 function foldsOntoAny({ rivals }: Route, segments: readonly Segment[]): boolean {
@@ -217,8 +247,8 @@ function foldedRule(
 }
 
 /**
- * The upstream whose manifest has a rule for this request, if only by a second spelling: how a mount
- * with several of them chooses, and what no pass-through route may take.
+ * The upstream whose manifest has a rule for this request, if only by a second spelling: what no
+ * pass-through route may take.
  */
 export function upstreamOf(router: Router, method: string, target: string): string | null {
   const read = readTarget(target)

@@ -1,4 +1,5 @@
-import type { Call, HttpCall } from '../call.js'
+import type { Header, ReadCall } from '../call/call.js'
+import { headersOf } from '../call/read.js'
 import type { JsonValue } from '../json/value.js'
 import type { Match, RouteArg } from './match.js'
 import type { ArgType } from './model.js'
@@ -21,7 +22,7 @@ export type ArgsRead =
 
 type Matched = Extract<Match, { ok: true }>
 
-export function readArgs(matched: Matched, call: Call): ArgsRead {
+export function readArgs(matched: Matched, call: ReadCall): ArgsRead {
   const { reading } = matched.route
   const body = readBody(reading, call)
   if (!body.ok) return body
@@ -62,7 +63,7 @@ const NOUN: Readonly<Record<ArgType, string>> = {
 function find(
   { name, arg }: RouteArg,
   matched: Matched,
-  call: Call,
+  call: ReadCall,
   query: ReadonlyMap<string, string>,
   members: ReadonlyMap<string, JsonValue>,
 ): Raw | Unfound {
@@ -77,7 +78,7 @@ function find(
     case 'path':
       return textOf(matched.params.get(from.name))
     case 'header':
-      return call.kind === 'http' ? findHeader(from.name, call) : ABSENT
+      return findHeader(from.name, headersOf(call))
   }
 }
 
@@ -86,9 +87,9 @@ const ABSENT = { kind: 'absent' } as const
 const textOf = (value: string | undefined): Raw | Unfound =>
   value === undefined ? ABSENT : { kind: 'text', value }
 
-function findHeader(wanted: string, call: HttpCall): Raw | Unfound {
+function findHeader(wanted: string, headers: readonly Header[]): Raw | Unfound {
   let only: string | undefined
-  for (const [name, value] of call.headers) {
+  for (const [name, value] of headers) {
     if (name !== wanted) continue
     if (only !== undefined) {
       return { kind: 'ambiguous', detail: `the header ${wanted} occurs twice` }

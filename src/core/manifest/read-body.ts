@@ -1,4 +1,5 @@
-import type { Call, Header, HttpCall } from '../call.js'
+import type { Header, ReadCall } from '../call/call.js'
+import { contentOf } from '../call/read.js'
 import { type ParseFailure, parseSourced } from '../json/parse.js'
 import type { JsonValue } from '../json/value.js'
 import { readMembers } from './read-members.js'
@@ -29,26 +30,27 @@ const NO_BODY: BodyRead = {
 }
 const LET_THROUGH: BodyRead = { ...NO_BODY, unread: true }
 
-export function readBody(reading: Reading, call: Call): BodyRead {
-  if (call.kind === 'function') {
-    return readJson(call.argumentsJson, reading.members ?? newMember(reading.unread), reading)
+export function readBody(reading: Reading, call: ReadCall): BodyRead {
+  const content = contentOf(call)
+  switch (content.kind) {
+    case 'arguments':
+      return readJson(content.bytes, reading.members ?? newMember(reading.unread), reading)
+    case 'body':
+      return readMedia(content.bytes, content.headers, reading)
   }
-  if (call.body.kind !== 'read') {
-    return call.body.kind === 'too_large'
-      ? refuse('body_too_large', 'the body is over the limit')
-      : refuse('body_aborted', 'the body did not arrive whole')
-  }
-  const { bytes } = call.body
-  if (reading.members === null) return unreadBody(bytes, call, reading)
+}
+
+function readMedia(bytes: Uint8Array, headers: readonly Header[], reading: Reading): BodyRead {
+  if (reading.members === null) return unreadBody(bytes, headers, reading)
   if (bytes.length === 0 && !reading.needsBody) return NO_BODY
-  const fault = mediaFault(call.headers)
+  const fault = mediaFault(headers)
   return fault === null
     ? readJson(bytes, reading.members, reading)
     : refuse('body_unreadable', fault)
 }
 
 /** Frameworks parse a body before the handler asks for it, so an unread body may still have an effect. */
-function unreadBody(bytes: Uint8Array, { headers }: HttpCall, reading: Reading): BodyRead {
+function unreadBody(bytes: Uint8Array, headers: readonly Header[], reading: Reading): BodyRead {
   if (bytes.length === 0) return NO_BODY
   if (reading.unread === 'refused') {
     return refuse('body_not_read', 'the tool reads no body, and the call has one')

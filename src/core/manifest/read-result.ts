@@ -16,14 +16,7 @@ export type NotRead = { readonly query: readonly string[]; readonly members: rea
 
 export type ReadRefusal = {
   readonly ok: false
-  readonly code:
-    | 'body_too_large'
-    | 'body_aborted'
-    | 'body_unreadable'
-    | 'body_not_read'
-    | 'arg_missing'
-    | 'arg_type'
-    | 'arg_ambiguous'
+  readonly code: 'body_unreadable' | 'body_not_read' | 'arg_missing' | 'arg_type' | 'arg_ambiguous'
   readonly detail: string
   /** The argument's name, when one is to blame. */
   readonly arg?: string

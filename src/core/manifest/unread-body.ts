@@ -1,4 +1,4 @@
-import type { Header } from '../call.js'
+import type { Header } from '../call/call.js'
 import { parse } from '../json/parse.js'
 import { fromUtf8 } from '../text.js'
 import { readMembers } from './read-members.js'

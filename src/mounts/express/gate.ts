@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { createGate } from '../../config/create-gate.js'
 import type { GateConfig } from '../../config/model.js'
-import type { HttpCall } from '../../core/call.js'
-import { upstreamOf } from '../../core/manifest/match.js'
+import { octetsOf } from '../../core/call/octets.js'
 import { utf8 } from '../../core/text.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer.js'
@@ -82,16 +81,13 @@ async function serve(
     const { call, identified, rest, room } = await readCall(
       req,
       opened,
-      ({ method, target }) => ({
-        upstream: upstreamOf(opened.world().router, method, target) ?? 'default',
-        tool,
-      }),
+      { upstream: null, tool },
       { ...DEFAULT_LIMITS.body, maxBytes: options.bodyBytes ?? DEFAULT_LIMITS.body.maxBytes },
     )
     body = room
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
-    const dispatch = toHandler(call, opened, options, exchange, (intercepted) => {
+    const dispatch = toHandler(opened, options, exchange, (intercepted) => {
       answer = intercepted
     })
     const told = await opened.govern(call, dispatch, identified)
@@ -110,14 +106,12 @@ const over = (answer: Intercepted | null): void => answer?.exchanged()
 
 /** The middleware's way to send a call: to the handlers behind it, with their response intercepted. */
 function toHandler(
-  call: HttpCall,
   { parts, memory }: Gate,
   options: GuardOptions,
   { req, res, next }: Exchange,
   opening: (intercepted: Intercepted) => void,
 ): Dispatch {
-  return async ({ actionId, rule, stillAllowed }) => {
-    if (call.body.kind !== 'read') return notSent('body_not_read')
+  return async ({ actionId, call, rule, stillAllowed }) => {
     if (!stillAllowed()) return notSent('withdrawn')
     const salt = rule.digest_salt === 'tenant' ? utf8(parts.tenantSalt) : null
     const terms = withRoom(releaseTerms(req, rule, options.holdBytes), memory)
@@ -128,7 +122,7 @@ function toHandler(
       answeredTwice: () => parts.report({ level: 'warn', event: 'answered_twice', actionId }),
     })
     opening(answer)
-    replayRequest(req, call.body.bytes)
+    replayRequest(req, octetsOf(call))
     const relaying = watchRelaying(req, res, options.answers)
     const deadline = setTimeout(
       () => answer.abandon('total_deadline', true),

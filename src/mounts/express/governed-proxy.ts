@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { createUpstream } from '../../adapters/upstream/upstream.js'
-import type { Header } from '../../core/call.js'
-import type { ToolRule } from '../../core/manifest/model.js'
+import type { Header } from '../../core/call/call.js'
 import { utf8 } from '../../core/text.js'
 import type { Gate } from '../../gate/gate.js'
 import { withRoom } from '../proxy/hold.js'
 import { DEFAULT_LIMITS } from '../proxy/options.js'
-import { relay } from '../proxy/relay.js'
+import { type Leaving, relay } from '../proxy/relay.js'
 import { createRelease } from '../proxy/release.js'
 import { respond } from '../proxy/respond.js'
 import { clientHeaders } from '../proxy/response-headers.js'
@@ -46,7 +45,8 @@ export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
     ...tls,
     ...(credential === undefined ? {} : { credential }),
   })
-  const to = { upstream, origin, deadlines: totalMs === null ? {} : { total_ms: totalMs } }
+  const deadlines = totalMs === null ? {} : { total_ms: totalMs }
+  const upstreams = new Map([[name, { upstream, origin, deadlines }]])
   const limits = {
     ...DEFAULT_LIMITS.body,
     maxBytes: options.bodyBytes ?? DEFAULT_LIMITS.body.maxBytes,
@@ -54,24 +54,24 @@ export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
   const never = new AbortController().signal
 
   async function serve(req: AppRequest, res: ServerResponse): Promise<void> {
-    const here = () => ({ upstream: name, tool: null })
+    const here = { upstream: name, tool: null }
     const { call, identified, rest, room } = await readCall(req, gate, here, limits)
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
-    const openRelease = (rule: ToolRule) => {
+    const openRelease = ({ request, rule }: Leaving) => {
       const terms = withRoom(releaseTerms(req, rule, holdBytes), gate.memory)
       if (terms === null) return null
       return createRelease(res, {
         ...terms,
         clientHeaders: (headers) =>
           belowMount(
-            clientHeaders(headers, call.target, origin, rule.response_location),
+            clientHeaders(headers, request.target, origin, rule.response_location),
             rule.response_location === 'rewrite' ? (req.baseUrl ?? '') : '',
           ),
       })
     }
     const tenantSalt = utf8(gate.parts.tenantSalt)
-    const { dispatch, release } = relay(call, openRelease, { to, tenantSalt, signal: never })
+    const { dispatch, release } = relay(openRelease, { upstreams, tenantSalt, signal: never })
     try {
       respond(await gate.govern(call, dispatch, identified), res, release(), rest)
     } finally {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http'
 import { endToEnd, listOf } from '../../adapters/upstream/fields.js'
 import type { ResponseHead } from '../../adapters/upstream/response-head.js'
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 
 /** The head a handler made, at the moment Node would have fixed it. */
 export type HandlerHead = ResponseHead & {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { HttpCall } from '../../core/call.js'
+import type { HttpCall } from '../../core/call/call.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports.js'
@@ -15,7 +15,7 @@ import {
 import { type RequestHead, readHead } from '../proxy/read-request.js'
 import type { RestOfBody } from '../proxy/respond.js'
 
-export type ReadCall = {
+export type Received = {
   readonly call: HttpCall
   readonly identified: Identified
   readonly rest: RestOfBody
@@ -30,19 +30,18 @@ export type ReadCall = {
 export async function readCall(
   req: IncomingMessage,
   gate: Gate,
-  to: (head: RequestHead) => Pick<HttpCall, 'upstream' | 'tool'>,
+  to: Pick<HttpCall, 'upstream' | 'tool'>,
   limits: BodyLimits,
-): Promise<ReadCall> {
+): Promise<Received> {
   const head = readHead(req)
   const identified = await gate.identify(head.caller)
   if (identified.kind === 'unknown') {
-    const call = { ...head, upstream: '', body: leftUnread(req) }
+    const call = { ...head, ...to, body: leftUnread(req) }
     return { call, identified, rest: 'left', room: null }
   }
-  const call = { ...head, ...to(head) }
   const room = gate.memory.bodyOf(identified.agent)
   const body = await readWhole(req, head, limits, room)
-  return { call: { ...call, body }, identified, rest: restOf(body), room }
+  return { call: { ...head, ...to, body }, identified, rest: restOf(body), room }
 }
 
 async function readWhole(

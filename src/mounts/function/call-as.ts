@@ -1,4 +1,4 @@
-import type { FunctionCall } from '../../core/call.js'
+import type { FunctionCall } from '../../core/call/call.js'
 
 /** On whose behalf the application calls. It vouches for the agent: no credential passes here. */
 export type CallAs = {

@@ -1,4 +1,4 @@
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import type { Held } from '../../gate/memory.js'
 import type { HoldTerms } from '../proxy/hold.js'
 import type { Release } from '../proxy/release.js'

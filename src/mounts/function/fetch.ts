@@ -1,5 +1,5 @@
 import type { NamedUpstream } from '../../config/upstreams.js'
-import type { Header, HttpCall } from '../../core/call.js'
+import type { Header, HttpCall } from '../../core/call/call.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import { utf8 } from '../../core/text.js'
 import type { Problem } from '../../core/verdict/problem.js'
@@ -35,7 +35,7 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
     const request = new Request(input, plain)
     request.signal.throwIfAborted()
     const url = new URL(request.url)
-    const [name, to] = [...upstreams].find(([, { origin }]) => sameOrigin(origin, url)) ?? []
+    const [name] = [...upstreams].find(([, { origin }]) => sameOrigin(origin, url)) ?? []
     const headers = [...request.headers] as Header[]
     const named = (field: string): string | undefined => request.headers.get(field) ?? undefined
     const key = idempotencyKey ?? named('idempotency-key')
@@ -60,18 +60,17 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
     let opened: ReturnType<typeof fetchRelease> | null = null
     const { promise, settle } = once()
     const { dispatch } = relay(
-      call,
-      (rule) => {
+      ({ request: sent, rule }) => {
         const terms = { holdLimit: holdBytes, holdAll: rule.hold_response }
         const roomy = withRoom(terms, gate.memory)
         if (roomy === null) return null
         opened = fetchRelease(roomy, (seen) =>
-          clientHeaders(seen, call.target, url.origin, rule.response_location),
+          clientHeaders(seen, sent.target, url.origin, rule.response_location),
         )
         opened.response.then(settle, () => undefined)
         return opened
       },
-      { to, tenantSalt: utf8(gate.parts.tenantSalt), signal: new AbortController().signal },
+      { upstreams, tenantSalt: utf8(gate.parts.tenantSalt), signal: new AbortController().signal },
     )
     const governed = gate.govern(call, dispatch).then((answer) => {
       const early = finish(answer, opened)

@@ -1,4 +1,5 @@
-import type { Header } from '../../core/call.js'
+import { destinationOf } from '../../core/call/address.js'
+import type { Header } from '../../core/call/call.js'
 import { utf8 } from '../../core/text.js'
 import type { BackgroundDispatch } from '../../gate/approve-dispatch.js'
 import type { Held } from '../../gate/memory.js'
@@ -11,21 +12,20 @@ import { clientHeaders } from './response-headers.js'
 export const backgroundDispatch =
   ({ upstreams, gate, limits }: ProxyOptions, signal: AbortSignal): BackgroundDispatch =>
   (call) => {
-    const to = call.kind === 'http' ? upstreams.get(call.upstream) : undefined
-    if (call.kind !== 'http' || to === undefined) return null
+    const upstream = destinationOf(call)
+    if (upstream === null || !upstreams.has(upstream)) return null
     let opened: Release | null = null
     const { dispatch } = relay(
-      call,
-      (rule) => {
+      ({ request, origin, rule }) => {
         const room = gate.memory.hold(limits.holdLimit)
         // Sent all the same, its result would be lost: there is nobody to stream it to.
         if (room === null) return null
         opened = keep(limits.holdLimit, room, (headers) =>
-          clientHeaders(headers, call.target, to.origin, rule.response_location),
+          clientHeaders(headers, request.target, origin, rule.response_location),
         )
         return opened
       },
-      { to, tenantSalt: utf8(gate.parts.tenantSalt), signal },
+      { upstreams, tenantSalt: utf8(gate.parts.tenantSalt), signal },
     )
     return (order) => dispatch(order).finally(() => opened?.over())
   }

@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Header, HttpCall } from '../../core/call.js'
-import { upstreamOf } from '../../core/manifest/match.js'
-import type { ToolRule } from '../../core/manifest/model.js'
+import type { Header, HttpCall } from '../../core/call/call.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports.js'
@@ -11,7 +9,7 @@ import { withRoom } from './hold.js'
 import type { ProxyOptions } from './options.js'
 import { type Body, bodyFromHead, leftUnread, readBody, restOf } from './read-body.js'
 import type { RequestHead } from './read-request.js'
-import { relay } from './relay.js'
+import { type Leaving, relay } from './relay.js'
 import { createRelease, type Release } from './release.js'
 import { respond } from './respond.js'
 import { clientHeaders } from './response-headers.js'
@@ -70,16 +68,13 @@ export async function governExchange(
     const body = room === null ? leftUnread(req) : await readWhole(head, incoming, options, room)
     // What is left of an unread body would be read as the next request's head.
     if (body.kind !== 'read') res.shouldKeepAlive = false
-    const named = room === null ? null : upstreamOf(gate.world().router, head.method, head.target)
-    const call = withBody(head, body, named ?? options.defaultUpstream)
-    const to = options.upstreams.get(call.upstream)
-    const relayed = relay(call, (rule) => openRelease(call, rule, to?.origin, incoming, options), {
-      to,
+    const relayed = relay((leaving) => openRelease(head, leaving, incoming, options), {
+      upstreams: options.upstreams,
       tenantSalt,
       signal: cutOff,
     })
     sending = relayed
-    const answer = await gate.govern(call, relayed.dispatch, identified)
+    const answer = await gate.govern(withBody(head, body), relayed.dispatch, identified)
     respond(answer, res, relayed.release(), restOf(body))
   } finally {
     room?.giveBack()
@@ -88,7 +83,7 @@ export async function governExchange(
 }
 
 /** Field by field: a spread of so wide an object costs a microsecond of every call. */
-const withBody = (head: RequestHead, body: Body, upstream: string): HttpCall => ({
+const withBody = (head: RequestHead, body: Body): HttpCall => ({
   kind: 'http',
   method: head.method,
   target: head.target,
@@ -100,7 +95,7 @@ const withBody = (head: RequestHead, body: Body, upstream: string): HttpCall => 
   callerLeft: head.callerLeft,
   tool: head.tool,
   body,
-  upstream,
+  upstream: null,
 })
 
 async function readWhole(
@@ -126,9 +121,8 @@ async function readWhole(
 }
 
 function openRelease(
-  call: HttpCall,
-  rule: ToolRule,
-  origin: string | undefined,
+  head: RequestHead,
+  { request, origin, rule }: Leaving,
   { req, res }: Incoming,
   { limits, gate }: ProxyOptions,
 ): Release | null {
@@ -136,16 +130,16 @@ function openRelease(
   const terms = {
     holdLimit: limits.holdLimit,
     holdAll: rule.hold_response || http10,
-    wantsTrailers: !http10 && wantsTrailers(call),
+    wantsTrailers: !http10 && wantsTrailers(head),
     clientHeaders: (headers: readonly Header[]) =>
-      clientHeaders(headers, call.target, origin ?? '', rule.response_location),
+      clientHeaders(headers, request.target, origin, rule.response_location),
     stallMs: limits.stallMs,
   }
   const roomy = withRoom(terms, gate.memory)
   return roomy === null ? null : createRelease(res, roomy)
 }
 
-function wantsTrailers({ headers }: HttpCall): boolean {
+function wantsTrailers({ headers }: RequestHead): boolean {
   for (const [name, value] of headers) {
     if (name === 'te' && /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i.test(value)) return true
   }

@@ -1,4 +1,4 @@
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 
 /** What node:http's strict parser lets through although two readers could disagree about it. */
 export type RequestLine = {

@@ -12,8 +12,6 @@ export type Report = (event: {
 export type ProxyOptions = {
   readonly gate: Gate
   readonly upstreams: ReadonlyMap<string, NamedUpstream>
-  /** Named in the record of a request that no manifest's rule matches. */
-  readonly defaultUpstream: string
   readonly passThrough: readonly PassRoute[]
   readonly limits: ProxyLimits
   readonly report: Report

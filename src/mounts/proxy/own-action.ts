@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { HttpCall } from '../../core/call.js'
+import type { HttpCall } from '../../core/call/call.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Gate } from '../../gate/gate.js'
 import { storedResponse } from '../../gate/replay.js'
@@ -52,7 +52,7 @@ async function answerOwner(
       return sendJson(res, own.status)
     case 'result': {
       if (own.concluded === null) return refuse('no_result')
-      const call: HttpCall = { ...head, upstream: '', body: { kind: 'unread' } }
+      const call: HttpCall = { ...head, upstream: null, body: { kind: 'unread' } }
       const answer = await gate.collect(call, agent, own.concluded)
       return answer === null ? refuse('no_result') : respond(answer, res, null, 'drained')
     }

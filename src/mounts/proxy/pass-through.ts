@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Header } from '../../core/call.js'
-import { upstreamOf } from '../../core/manifest/match.js'
+import type { Header } from '../../core/call/call.js'
 import { readTarget } from '../../core/manifest/target.js'
 import { problem, unrecordedProblem } from '../../core/verdict/problem.js'
 import { TABLE } from '../../core/verdict/table.js'
@@ -40,17 +39,14 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
     ]),
   )
 
-  // A rule of a manifest always comes first.
-  const governed = (method: string, target: string): boolean =>
-    upstreamOf(gate.world().router, method, target) !== null
-
   const routeOf = (req: IncomingMessage): PassRoute | undefined => {
     if (routes.length === 0) return undefined
     const { method, target, headers } = readHead(req)
     const upgrade = req.headers.upgrade?.toLowerCase()
     const plain = headers.filter(([name]) => name !== 'upgrade')
     const read = readTarget(target)
-    if (!READS.has(method) || hasBody(req) || !read.ok || governed(method, target)) return
+    // A rule of a manifest always comes first.
+    if (!READS.has(method) || hasBody(req) || !read.ok || gate.governs(method, target)) return
     if (headFault({ method, headers: plain, httpVersion: req.httpVersion }) !== null) return
     if (upgrade !== undefined && (upgrade !== 'websocket' || method !== 'GET')) return
     const [path = ''] = target.split('?', 1)

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import type { Problem } from '../../core/verdict/problem.js'
 import { rawHeaders } from './read-request.js'
 

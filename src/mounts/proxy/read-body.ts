@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { HttpCall } from '../../core/call.js'
+import type { HttpCall } from '../../core/call/call.js'
 import type { BodyRoom } from '../../gate/memory.js'
 
 export type Body = HttpCall['body']

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
-import type { Header, HttpCall } from '../../core/call.js'
+import type { Header, HttpCall } from '../../core/call/call.js'
 
 /** The head of one request, from the raw fields and the raw target; nothing is normalised here. */
 export type RequestHead = Omit<HttpCall, 'body' | 'upstream'> &

@@ -1,18 +1,24 @@
 import type { DispatchRule } from '../../adapters/upstream/upstream.js'
 import type { NamedUpstream } from '../../config/upstreams.js'
-import type { HttpCall } from '../../core/call.js'
+import { type Outgoing, outgoing } from '../../core/call/outgoing.js'
 import type { Observation } from '../../core/capsule/observation.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import type { Dispatch, Dispatched } from '../../ports.js'
-import { frozenRequest } from './forward.js'
 import type { Release } from './release.js'
 
 export type RelayOptions = {
-  readonly to: NamedUpstream | undefined
+  readonly upstreams: ReadonlyMap<string, NamedUpstream>
   /** Secret per tenant, for tools that say `digest_salt: tenant` (seed §13). */
   readonly tenantSalt: Uint8Array
   /** Aborts when a shutdown has waited long enough: what was sent is then concluded as cut. */
   readonly signal: AbortSignal
+}
+
+/** A judged call on its way out: what is sent, to which origin, under which rule. */
+export type Leaving = {
+  readonly request: Outgoing
+  readonly origin: string
+  readonly rule: ToolRule
 }
 
 /**
@@ -20,19 +26,19 @@ export type RelayOptions = {
  * release: its answer would have to be held, and there is no memory for it.
  */
 export function relay(
-  call: HttpCall,
-  openRelease: (rule: ToolRule) => Release | null,
-  { to, tenantSalt, signal }: RelayOptions,
+  openRelease: (leaving: Leaving) => Release | null,
+  { upstreams, tenantSalt, signal }: RelayOptions,
 ): { readonly dispatch: Dispatch; readonly release: () => Release | null } {
   let release: Release | null = null
-  const dispatch: Dispatch = async ({ rule, stillAllowed }) => {
-    if (to === undefined) return notSent('upstream_unknown')
-    if (call.body.kind !== 'read') return notSent('body_not_read')
-    const opened = openRelease(rule)
+  const dispatch: Dispatch = async ({ call, rule, stillAllowed }) => {
+    const request = outgoing(call, rule)
+    const to = request === null ? undefined : upstreams.get(request.upstream)
+    if (request === null || to === undefined) return notSent('upstream_unknown')
+    const opened = openRelease({ request, origin: to.origin, rule })
     if (opened === null) return notSent('no_room_to_hold')
     release = opened
     const observation = await to.upstream.send(
-      frozenRequest(call, call.body.bytes, rule),
+      request,
       dispatchRule(rule, to, tenantSalt),
       opened.sink,
       { stillAllowed, signal },

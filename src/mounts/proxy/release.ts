@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { ResponseSink } from '../../adapters/upstream/sink.js'
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import type { Held } from '../../gate/memory.js'
 import type { HeldResponse } from '../../ports.js'
 import { type HoldTerms, letGoWhenOut, MAX_HELD } from './hold.js'

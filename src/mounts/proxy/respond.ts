@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import type { Problem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer.js'
 import type { HeldResponse } from '../../ports.js'

@@ -1,4 +1,4 @@
-import type { Header } from '../../core/call.js'
+import type { Header } from '../../core/call/call.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 
 /** What a client may see of an upstream's fields; hop-by-hop ones never got this far. */

@@ -14,7 +14,7 @@ import {
   tokensFile,
 } from '../../../src/adapters/identity/tokens.js'
 import { watchTokens } from '../../../src/adapters/identity/watch-tokens.js'
-import type { Caller } from '../../../src/core/call.js'
+import type { Caller } from '../../../src/core/call/call.js'
 
 const NOBODY: Caller = { bearer: null, certificate: null, asserted: null, source: '127.0.0.1' }
 const agent = (name: string) => ({ agent: name, roles: ['r'], developer: `${name}/1` })

@@ -2,7 +2,7 @@ import type { FrozenRequest } from '../../../src/adapters/upstream/request-head.
 import type { ResponseHead } from '../../../src/adapters/upstream/response-head.js'
 import type { ResponseSink } from '../../../src/adapters/upstream/sink.js'
 import type { DispatchRule } from '../../../src/adapters/upstream/upstream.js'
-import type { Header } from '../../../src/core/call.js'
+import type { Header } from '../../../src/core/call/call.js'
 import type { Observation } from '../../../src/core/capsule/observation.js'
 
 export const RULE: DispatchRule = {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Fault } from '../../../src/adapters/upstream/fault.js'
 import type { ResponseHead } from '../../../src/adapters/upstream/response-head.js'
 import { ResponseReader } from '../../../src/adapters/upstream/response-reader.js'
-import type { Header } from '../../../src/core/call.js'
+import type { Header } from '../../../src/core/call/call.js'
 
 type Read = {
   readonly heads: ResponseHead[]

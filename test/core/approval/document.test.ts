@@ -10,11 +10,11 @@ import {
   meets,
   rolesAt,
 } from '../../../src/core/approval/deadline.js'
-import { firstDifference } from '../../../src/core/approval/difference.js'
 import { type ApprovalDocument, approvalDocument } from '../../../src/core/approval/document.js'
 import { hmacSha256, pseudonym } from '../../../src/core/approval/voter.js'
+import { firstDifference } from '../../../src/core/call/difference.js'
 import { hex } from '../../../src/core/hex.js'
-import { jsonDigest } from '../../../src/core/json/build.js'
+import { jsonDigest, normalize } from '../../../src/core/json/build.js'
 import type { Plain } from '../../../src/core/json/value.js'
 import type { ToolRule } from '../../../src/core/manifest/model.js'
 import type { Args } from '../../../src/core/manifest/read-result.js'
@@ -116,6 +116,8 @@ describe('the first difference', () => {
     ['nothing', document(), ''],
   ])('%s', (_, other, pointer) => {
     expect(firstDifference(document(), other)).toBe(pointer)
+    // As the evidence store gives it out: without its null and empty members.
+    expect(firstDifference(normalize(document()), other)).toBe(pointer)
   })
 })
 

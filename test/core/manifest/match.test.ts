@@ -215,6 +215,42 @@ describe('a match', () => {
     expect(upstreamOf(router, 'GET', '/v1/../7')).toBeNull()
   })
 
+  it('finds rule and upstream together: as if the call had named the upstream of its rule', () => {
+    const two = routerOf(
+      'id: com.acme.l\nupstream: left\ntools:\n  a: {match: "GET /a/{id}"}\n  b: {match: "GET /b%20c"}\n',
+      'id: com.acme.r\nupstream: right\ntools:\n  c: {match: "GET /c/{id}"}\n  d: {match: POST /a/x}\n',
+    )
+    const segment = fc.constantFrom('a', 'A', 'b%20c', 'b c', 'b%20C', 'c', 'x', '%61', '..', '')
+    fc.assert(
+      fc.property(
+        fc.constantFrom('GET', 'HEAD', 'POST'),
+        fc.array(segment, { maxLength: 3 }),
+        (method, segments) => {
+          const target = `/${segments.join('/')}`
+          const found = match(two, httpCall(method, target, undefined, { upstream: null }))
+          const upstream = upstreamOf(two, method, target)
+          expect(found).toEqual(
+            match(two, httpCall(method, target, undefined, { upstream: upstream ?? 'default' })),
+          )
+          if (found.ok) expect(found.upstream).toBe(upstream)
+          const other = upstream === 'left' ? 'right' : 'left'
+          const elsewhere = match(two, httpCall(method, target, undefined, { upstream: other }))
+          expect(elsewhere.ok).toBe(false)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  it('a guarded route goes by the path of the application, which may have no rule', () => {
+    const goes = (target: string, upstream: string | null = null) => {
+      const found = match(broad, httpCall('POST', target, undefined, { tool: 'by_name', upstream }))
+      return found.ok ? found.upstream : found.code
+    }
+    expect(goes('/other/place')).toBe('default')
+    expect(goes('/other/place', 'named')).toBe('named')
+  })
+
   it('holds a guarded route to the method and path of the tool it names', () => {
     const named = (method: string, target: string, tool: string) =>
       toolOf(match(broad, httpCall(method, target, undefined, { tool })))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { Call, Header } from '../../../src/core/call.js'
+import type { Header, ReadCall } from '../../../src/core/call/call.js'
 import { match } from '../../../src/core/manifest/match.js'
 import { readArgs } from '../../../src/core/manifest/read-args.js'
 import { guard, isMethodOverride, resembles } from '../../../src/core/manifest/resemble.js'
@@ -50,13 +50,13 @@ const v1 = routerOf(
   `manifest: gate.constraints/v1\nid: com.acme.old\ntools:\n  pay: {match: POST /v1/pay, args: {user_id: string}}\n  read: {match: GET /v1/read, irreversibility: two_way}\n`,
 )
 
-function read(call: Call, from = router) {
+function read(call: ReadCall, from = router) {
   const matched = match(from, call)
   if (!matched.ok) throw new Error(matched.detail)
   return readArgs(matched, call)
 }
 /** The code, or what was not read, or `ok`. */
-const code = (call: Call, from = router): string => {
+const code = (call: ReadCall, from = router): string => {
   const answer = read(call, from)
   if (!answer.ok) return answer.code
   const [name] = answer.notRead.query
@@ -236,7 +236,7 @@ describe('members of a JSON body', () => {
   })
 
   it('of a function call too', () => {
-    const call = (tool: string, json: string): Call => ({
+    const call = (tool: string, json: string): ReadCall => ({
       ...httpCall('POST', '/'),
       kind: 'function',
       tool,

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Request, Response } from 'express'
+import { routed } from '../../support/manifests.js'
 import { ask, rawClient } from '../proxy/harness.js'
 import { type Express, get, post, type Stand, startApp, VERSIONS } from './harness.js'
 
@@ -239,9 +240,10 @@ describe('the end waits for the capsule', () => {
     const stand = await startApp((guarded) => (req, res) => guarded(req, res, () => answer(res)), {
       through: (gate) => ({
         ...gate,
-        async govern(_call, dispatch) {
+        async govern(call, dispatch) {
           await dispatch({
             actionId: 'a',
+            call: routed(call),
             rule: gate.world().router.byTool.get('run')?.[0]?.rule ?? (undefined as never),
             stillAllowed: () => true,
           })

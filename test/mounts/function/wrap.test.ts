@@ -4,6 +4,7 @@ import type { Capsule } from '../../../src/core/capsule/model.js'
 import type { Gate } from '../../../src/gate/gate.js'
 import { GateRefusal } from '../../../src/mounts/function/refusal.js'
 import { wrap } from '../../../src/mounts/function/wrap.js'
+import { routed } from '../../support/manifests.js'
 import { type Rig, rig } from '../../support/rig.js'
 
 const MANIFEST = `id: com.acme.local
@@ -131,7 +132,7 @@ describe('a wrapped function', () => {
       async govern(call, dispatch) {
         const rule = at.gate.world().router.byTool.get('note')?.[0]?.rule
         if (rule === undefined) throw new Error(call.kind)
-        await dispatch({ actionId: 'a', rule, stillAllowed: () => true })
+        await dispatch({ actionId: 'a', call: routed(call), rule, stillAllowed: () => true })
         const problem = { status: 502, code: 'record_lost', detail: 'lost', dispatched: true }
         return { kind: 'unrecorded', code: 'record_lost', status: 502, problem: problem as never }
       },

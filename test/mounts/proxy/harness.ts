@@ -127,7 +127,6 @@ export async function startStand(options: StandOptions): Promise<Stand> {
     {
       gate,
       upstreams: new Map([['default', { upstream, origin: options.upstream, deadlines: {} }]]),
-      defaultUpstream: 'default',
       passThrough: options.passThrough ?? [],
       // A busy machine is no overload of the gate: suites that shed say so.
       limits: { ...DEFAULT_LIMITS, maxLoopDelayMs: 60_000, ...options.limits },

@@ -1,8 +1,8 @@
 import { requestHead } from '../../../src/adapters/upstream/request-head.js'
+import { outgoing } from '../../../src/core/call/outgoing.js'
 import { JsonNumber } from '../../../src/core/json/value.js'
 import { match, type Router } from '../../../src/core/manifest/match.js'
 import { readArgs } from '../../../src/core/manifest/read-args.js'
-import { frozenRequest } from '../../../src/mounts/proxy/forward.js'
 import { headFault } from '../../../src/mounts/proxy/head-fault.js'
 import { httpCall } from '../manifests.js'
 import type { JudgedRule } from '../readers/oracle.js'
@@ -31,7 +31,8 @@ export function drive(router: Router, request: RawRequest): Driven {
   if (read.notRead.query.length > 0) return refused('query_not_read')
   if (read.notRead.members.length > 0) return refused('member_not_read')
   const { rule } = matched.route
-  const head = requestHead(frozenRequest(call, body, rule), 'tool', rule.connection, null)
+  const sent = outgoing(call, rule)
+  const head = sent === null ? null : requestHead(sent, 'tool', rule.connection, null)
   if (head === null) return refused('unsendable')
   return {
     kind: 'dispatched',

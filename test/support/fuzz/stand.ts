@@ -32,7 +32,6 @@ export async function fuzzStand(manifest: string): Promise<FuzzStand> {
   const proxy = createProxy({
     gate: at.gate,
     upstreams: new Map([['default', { upstream: client, origin: upstream.origin, deadlines: {} }]]),
-    defaultUpstream: 'default',
     passThrough: [],
     limits: { ...DEFAULT_LIMITS, maxLoopDelayMs: 60_000 },
     report: () => {},

@@ -1,17 +1,17 @@
-import { isArray, isObject, JsonNumber, type JsonValue, type Plain } from '../../core/json/value.js'
-import type { ToolRule } from '../../core/manifest/model.js'
-import { pointerTokens, resolvePointer } from '../../core/manifest/pointer.js'
+import { isArray, isObject, JsonNumber, type JsonValue, type Plain } from '../json/value.js'
+import type { ToolRule } from '../manifest/model.js'
+import { pointerTokens, resolvePointer } from '../manifest/pointer.js'
 
 /** The manifest's word on whether an observed response is a success (DESIGN §6). */
 export type SuccessRule = ToolRule['success']
 
 /** What the body is to the rule: a JSON value, nothing at all, or octets nobody can look into. */
-export type ReadBody =
+export type SeenBody =
   | { readonly kind: 'json'; readonly value: JsonValue }
   | { readonly kind: 'empty' }
   | { readonly kind: 'opaque' }
 
-export function succeeded(rule: SuccessRule, status: number, body: ReadBody): boolean {
+export function succeeded(rule: SuccessRule, status: number, body: SeenBody): boolean {
   if (!isSuccessStatus(rule, status)) return false
   if (rule.unless.length === 0 || body.kind === 'empty') return true
   // An in-body failure that cannot be looked for was not excluded: fail closed.
@@ -82,7 +82,7 @@ function equals(value: JsonValue, expected: Plain): boolean {
 const MAX_REFERENCE = 256
 
 /** effect.external_ref (seed §5.2): a string or a number's own token; anything else is no reference. */
-export function referenceAt(body: ReadBody, pointer: string): string | null {
+export function referenceAt(body: SeenBody, pointer: string): string | null {
   if (body.kind !== 'json') return null
   const found = resolvePointer(body.value, pointerTokens(pointer))
   if (found.kind !== 'found') return null

@@ -25,23 +25,28 @@ type Common = {
   readonly callerLeft?: () => boolean
 }
 
+export type ReadBody = { readonly kind: 'read'; readonly bytes: Uint8Array }
+export type UnreadBody =
+  /** `too_large` and `aborted`: the mount could not read it all; `consumed`: others had read it before. */
+  | { readonly kind: 'too_large' | 'aborted' | 'consumed' }
+  /** Left on the wire: the caller is unknown, or its share of memory for bodies is used up. */
+  | { readonly kind: 'unread' | 'no_room' }
+  /** Two readers could take the message for two different ones; `fault` says where. */
+  | { readonly kind: 'malformed'; readonly fault: string }
+
 export type HttpCall = Common & {
   readonly kind: 'http'
   readonly method: string
-  /** The configured upstream's name. */
-  readonly upstream: string
+  /**
+   * The configured upstream's name, where the caller chose it; null where the manifests do: the call
+   * goes to the upstream of the rule that matches it.
+   */
+  readonly upstream: string | null
   /** The request target exactly as received. */
   readonly target: string
   /** Lower-case names in received order, duplicates kept. */
   readonly headers: readonly Header[]
-  /** `too_large` and `aborted`: the mount could not read it all; `consumed`: others had read it before. */
-  readonly body:
-    | { readonly kind: 'read'; readonly bytes: Uint8Array }
-    | { readonly kind: 'too_large' | 'aborted' | 'consumed' }
-    /** Left on the wire: the caller is unknown, or its share of memory for bodies is used up. */
-    | { readonly kind: 'unread' | 'no_room' }
-    /** Two readers could take the message for two different ones; `fault` says where. */
-    | { readonly kind: 'malformed'; readonly fault: string }
+  readonly body: ReadBody | UnreadBody
   /** A route guard names the tool itself; otherwise the manifest's rules match. */
   readonly tool: string | null
 }
@@ -52,3 +57,10 @@ export type FunctionCall = Common & {
   /** The arguments' exact JSON octets. */
   readonly argumentsJson: Uint8Array
 }
+
+/**
+ * A call that a rule matched: its octets are all there and its upstream is known. Only such a call can
+ * be judged, digested, frozen and sent.
+ */
+export type ReadCall = ReadHttpCall | FunctionCall
+export type ReadHttpCall = HttpCall & { readonly body: ReadBody; readonly upstream: string }

@@ -1,34 +1,37 @@
-import { canonicalOf } from '../json/build.js'
 import { parse } from '../json/parse.js'
+import { plainText } from '../json/plain-text.js'
 import { isArray, isObject, JsonNumber, type JsonValue, type Plain } from '../json/value.js'
 import { escapePointer } from '../manifest/pointer.js'
 import { utf8 } from '../text.js'
-import type { ApprovalDocument } from './document.js'
-
-type Comparable = Pick<ApprovalDocument, 'tool' | 'arguments' | 'request'>
+import type { Described } from './describe.js'
 
 /**
  * JSON pointer of the first thing that differs from what was approved: an argument, then any member of
- * the body (also one the manifest does not read), then the request around it.
+ * the body (also one the manifest does not read), then the request around it. The approved document is
+ * taken as the evidence store gave it out: null and empty members may be missing from it (seed §2).
  */
-export function firstDifference(approved: Comparable, sent: Comparable): string {
+export function firstDifference(approved: Plain, sent: Described): string {
+  const [a, b] = [tree(approved), tree(sent)]
   return (
-    differs(tree(approved.arguments), tree(sent.arguments), '/arguments') ??
-    bodies(approved.request.body, sent.request.body) ??
-    differs(tree(approved.request), tree(sent.request), '/request') ??
-    differs(tree(approved.tool), tree(sent.tool), '/tool') ??
+    differs(member(a, 'arguments'), member(b, 'arguments'), '/arguments') ??
+    bodies(member(member(a, 'request'), 'body'), sent.request.body) ??
+    differs(member(a, 'request'), member(b, 'request'), '/request') ??
+    differs(member(a, 'tool'), member(b, 'tool'), '/tool') ??
     ''
   )
 }
 
-function bodies(approved: string | null, sent: string | null): string | null {
-  if (approved === null || sent === null) return null
+function bodies(approved: JsonValue | undefined, sent: string | null): string | null {
+  if (typeof approved !== 'string' || sent === null) return null
   const [a, b] = [parse(utf8(approved)), parse(utf8(sent))]
   return a.ok && b.ok ? differs(a.value, b.value, '/body') : null
 }
 
+const member = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
+  isObject(value) ? value.get(name) : undefined
+
 function tree(value: Plain): JsonValue {
-  const parsed = parse(utf8(canonicalOf(value)))
+  const parsed = parse(utf8(plainText(value, 'normalized')))
   if (!parsed.ok) throw new TypeError('a document of ours is JSON')
   return parsed.value
 }

@@ -1,0 +1,37 @@
+import { parse } from '../json/parse.js'
+import { isObject } from '../json/value.js'
+import type { ReadCall } from './call.js'
+
+/** What the octets of a kept request were sent to, and as what: without it nobody can read them. */
+export type CapturedHead = {
+  readonly method: string
+  readonly target: string
+  /** Null when there was none, or not exactly one. */
+  readonly content_type: string | null
+}
+
+/** The head that `capture: full` keeps beside the octets; a function's arguments need none. */
+export function capturedHead(call: ReadCall): CapturedHead | null {
+  switch (call.kind) {
+    case 'http': {
+      const [type, second] = call.headers.filter(([name]) => name === 'content-type')
+      return {
+        method: call.method,
+        target: call.target,
+        content_type: type === undefined || second !== undefined ? null : type[1],
+      }
+    }
+    case 'function':
+      return null
+  }
+}
+
+/** The head as `capture: full` kept it; null where the octets are no such head. */
+export function readCapturedHead(bytes: Uint8Array): CapturedHead | null {
+  const parsed = parse(bytes)
+  if (!parsed.ok || !isObject(parsed.value)) return null
+  const [method, target] = [parsed.value.get('method'), parsed.value.get('target')]
+  const type = parsed.value.get('content_type')
+  if (typeof method !== 'string' || typeof target !== 'string') return null
+  return { method, target, content_type: typeof type === 'string' ? type : null }
+}

@@ -1,0 +1,42 @@
+import { isForwardable } from '../manifest/headers.js'
+import type { ToolRule } from '../manifest/model.js'
+import type { Header, ReadCall } from './call.js'
+
+type ForwardRule = Pick<ToolRule, 'forward_headers'>
+
+/** A judged request as it goes out over HTTP, and to which upstream. */
+export type Outgoing = {
+  readonly upstream: string
+  readonly method: string
+  readonly target: string
+  readonly headers: readonly Header[]
+  readonly body: Uint8Array
+}
+
+/** Only the headers the rule lists (DESIGN §3). Null: the call does not go out over HTTP. */
+export function outgoing(call: ReadCall, rule: ForwardRule): Outgoing | null {
+  switch (call.kind) {
+    case 'http': {
+      const forwarded = forwardedBy(rule)
+      const headers: Header[] = []
+      for (const header of call.headers) if (forwarded.has(header[0])) headers.push(header)
+      const { upstream, method, target } = call
+      return { upstream, method, target, headers, body: call.body.bytes }
+    }
+    case 'function':
+      return null
+  }
+}
+
+/** Worked out once per rule: rules outlive calls. */
+const known = new WeakMap<ForwardRule, ReadonlySet<string>>()
+
+function forwardedBy(rule: ForwardRule): ReadonlySet<string> {
+  let names = known.get(rule)
+  if (names === undefined) {
+    // A body's coding is a label that goes with its octets: without it they would be other octets.
+    names = new Set(['content-encoding', ...rule.forward_headers.filter(isForwardable)])
+    known.set(rule, names)
+  }
+  return names
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
+import { describeCall } from '../../../src/core/call/describe.js'
+import { digestRequest, legacyDigest } from '../../../src/core/call/digest.js'
+import { freeze } from '../../../src/core/call/freeze.js'
+import { hex } from '../../../src/core/hex.js'
+import { fromUtf8 } from '../../../src/core/text.js'
+import { capturedRequest, frozenPart } from '../../../src/gate/frozen.js'
+import type { EvidencePart } from '../../../src/ports.js'
+import { AGENT, JWT_AGENT, SAMPLES, TENANT_SALT } from './samples.js'
+
+/** Computed from fixed calls by the code of 0.1: digests and documents out there must not change. */
+const GOLDEN: { readonly [name: string]: { readonly [member: string]: unknown } } = JSON.parse(
+  readFileSync(join(import.meta.dirname, 'golden.json'), 'utf8'),
+)
+const using = { crypto: nodeCrypto, tenantSalt: TENANT_SALT }
+
+const told = (parts: readonly EvidencePart[]) =>
+  parts.map(({ digest, kind, name, bytes = new Uint8Array() }) => {
+    expect(hex(nodeCrypto.sha256(bytes))).toBe(digest)
+    const text = bytes.length > 2000 ? null : fromUtf8(bytes)
+    return { kind, name: name ?? null, digest, text }
+  })
+
+describe('byte for byte what 0.1 wrote', () => {
+  it('has an expectation for every sample', () => {
+    expect(Object.keys(SAMPLES)).toEqual(Object.keys(GOLDEN))
+  })
+
+  it.each(Object.entries(SAMPLES))('%s', (name, { call, rule }) => {
+    const { requestDigest, requestOctets } = digestRequest(call, rule, using)
+    const frozen = (agent: typeof AGENT | typeof JWT_AGENT) => {
+      const { head, body } = freeze(call, rule, agent)
+      return told([frozenPart('head', head, using), frozenPart('body', body, using)])
+    }
+    expect({
+      request_digest: requestDigest,
+      octets: requestOctets,
+      legacy_digest: legacyDigest({ call, rule, requestOctets }, using),
+      frozen: frozen(AGENT),
+      frozen_jwt: frozen(JWT_AGENT).slice(0, 1),
+      captured: told(capturedRequest(call, using)),
+      shown: describeCall({ call, rule, args: new Map(), requestOctets }),
+    }).toEqual(GOLDEN[name])
+  })
+})
