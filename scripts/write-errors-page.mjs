@@ -1,6 +1,7 @@
 /** Writes docs/errors.md from the tables; test/docs holds the page to them. Run after a build. */
 
 import fs from 'node:fs'
+import { decisionOf } from '../dist/core/capsule/disposition.js'
 import { LOCAL_ERRORS } from '../dist/core/error.js'
 import { TABLE, UNRECORDED } from '../dist/core/verdict/table.js'
 
@@ -15,7 +16,7 @@ of the action (\`capsule-gate evidence show <action_id>\`).
 
 `
 for (const [code, r] of Object.entries(TABLE)) {
-  out += `### ${code}\n\n\`${r.verdict}\` · decision \`${r.decision}\` · effect \`${r.effect}\` · status \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
+  out += `### ${code}\n\n\`${r.verdict}\` · decision \`${decisionOf(r.verdict, r.effect !== 'none')}\` · effect \`${r.effect}\` · status \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
 }
 out += `## Answers without a capsule\n\n`
 for (const [code, r] of Object.entries(UNRECORDED))
