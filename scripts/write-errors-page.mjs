@@ -12,6 +12,9 @@ changes its meaning; \`type\` is \`urn:capsule-gate:error:<code>\`. \`dispatched
 have acted. Agents never see policy text, thresholds or policy ids; operators find them in the evidence
 of the action (\`capsule-gate evidence show <action_id>\`).
 
+\`deny_message\` holds the operator's own words: the \`@reason\` of the policies that denied the call. It is
+there only where such a policy has one, and never under \`deny_detail: code\` in gate.yaml.
+
 ## What a call can end as
 
 `
