@@ -4,7 +4,9 @@
  */
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { nodeCrypto } from '../dist/adapters/crypto-node.js'
-import { buildCapsule, HumanDecision, ObservedResponse } from '../dist/capsule.js'
+import { buildCapsule } from '../dist/capsule.js'
+import { HumanDecision } from '../dist/core/capsule/human.js'
+import { ObservedResponse } from '../dist/core/capsule/observation.js'
 import { hex } from '../dist/core/hex.js'
 import { thumbprint } from '../dist/core/statement/keys.js'
 import { sealStatement, toCose } from '../dist/core/statement/seal.js'

@@ -1,6 +1,7 @@
 /** Writes docs/errors.md from the tables; test/docs holds the page to them. Run after a build. */
 
 import fs from 'node:fs'
+import { decisionOf } from '../dist/core/capsule/disposition.js'
 import { LOCAL_ERRORS } from '../dist/core/error.js'
 import { TABLE, UNRECORDED } from '../dist/core/verdict/table.js'
 
@@ -11,11 +12,14 @@ changes its meaning; \`type\` is \`urn:capsule-gate:error:<code>\`. \`dispatched
 have acted. Agents never see policy text, thresholds or policy ids; operators find them in the evidence
 of the action (\`capsule-gate evidence show <action_id>\`).
 
+\`deny_message\` holds the operator's own words: the \`@reason\` of the policies that denied the call. It is
+there only where such a policy has one, and never under \`deny_detail: code\` in gate.yaml.
+
 ## What a call can end as
 
 `
 for (const [code, r] of Object.entries(TABLE)) {
-  out += `### ${code}\n\n\`${r.verdict}\` · decision \`${r.decision}\` · effect \`${r.effect}\` · status \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
+  out += `### ${code}\n\n\`${r.verdict}\` · decision \`${decisionOf(r.verdict, r.effect !== 'none')}\` · effect \`${r.effect}\` · status \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
 }
 out += `## Answers without a capsule\n\n`
 for (const [code, r] of Object.entries(UNRECORDED))

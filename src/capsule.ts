@@ -1,7 +1,7 @@
 /** Entry `capsule-gate/capsule`: the record's types, its builder and the digests it is made of. */
 
 export { buildCapsule, payloadOf } from './core/capsule/build.js'
-export { HumanDecision } from './core/capsule/human.js'
+export type { HumanDecision } from './core/capsule/human.js'
 export type {
   By,
   CapsuleInput,
@@ -11,7 +11,7 @@ export type {
 } from './core/capsule/input.js'
 export type * from './core/capsule/model.js'
 export { FORMAT_VERSION, SPEC_VERSION } from './core/capsule/model.js'
-export { type Observation, ObservedResponse, type Witnessed } from './core/capsule/observation.js'
+export type { Observation, ObservedResponse, Witnessed } from './core/capsule/observation.js'
 export { buildOutcome, type Outcome, type OutcomeInput } from './core/capsule/outcome.js'
 export * from './core/capsule/registries.js'
 export type { Crypto } from './core/crypto.js'

@@ -37,6 +37,29 @@ describe('entries', () => {
     expect(names('capsule-gate/express')).toEqual(['gate', 'governedProxy'])
   })
 
+  it('capsule-gate/capsule gives the builder, and neither constructor of trust', () => {
+    expect(names('capsule-gate/capsule')).toEqual([
+      'CHAIN_RELATIONS',
+      'DECISIONS',
+      'EFFECT_ATTESTATIONS',
+      'EFFECT_TYPES',
+      'FORMAT_VERSION',
+      'IRREVERSIBILITY_CLASSES',
+      'NEVER_DISPATCH',
+      'OPEN_CLASSES',
+      'SPEC_VERSION',
+      'VERDICT_CLASSES',
+      'buildCapsule',
+      'buildOutcome',
+      'canonicalOf',
+      'jsonDigest',
+      'jsonDigestOf',
+      'normalize',
+      'parse',
+      'payloadOf',
+    ])
+  })
+
   it.each([
     'capsule-gate/dist/index.js',
     'capsule-gate/core/capsule/observation',

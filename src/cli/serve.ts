@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { pino } from 'pino'
 import { systemClock } from '../config/clock.js'
 import { type ConfiguredGate, createGate } from '../config/create-gate.js'
 import { loadConfig } from '../config/load.js'
@@ -16,6 +15,7 @@ import { type Attached, attachAdmin } from '../mounts/admin/server.js'
 import { limitsOf, routesOf, tlsOf } from '../mounts/proxy/from-config.js'
 import type { Report } from '../mounts/proxy/options.js'
 import { createProxy, type ProxyServer } from '../mounts/proxy/server.js'
+import { logReports } from './log.js'
 import { EXIT, plain, UsageError } from './output.js'
 
 type Options = {
@@ -42,13 +42,9 @@ export function register(program: Command): void {
     .option('--port <port>', 'where agents connect; 0 picks a free one')
     .option('--admin-port <port>', 'where operators connect; 0 picks a free one')
     .action(async (options: Options) => {
-      const logger = pino({ level: 'info', base: null })
-      const report: Report = ({ level, event, ...rest }) => logger[level](rest, event)
-      await serve(
-        configOf(options),
-        options.upstream === undefined ? 'by_files' : 'by_nothing',
-        report,
-      )
+      const config = configOf(options)
+      const judged = options.upstream === undefined ? 'by_files' : 'by_nothing'
+      await serve(config, judged, logReports(config.log.level))
     })
 }
 

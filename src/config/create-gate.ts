@@ -26,8 +26,9 @@ export type ConfiguredGate = RunningGate & {
 /** A running gate from a loaded gate.yaml. */
 export async function createGate(
   config: GateConfig,
-  { judged = 'by_files', report = warn, approvals = false, ...options }: CreateOptions = {},
+  options: CreateOptions = {},
 ): Promise<ConfiguredGate> {
+  const { judged = 'by_files', report = warnFrom(config.log.level), approvals, ...more } = options
   const read = (): Source => (judged === 'by_files' ? fromFiles(config) : fromNothing(config))
   const source = read()
   if (!source.ok) {
@@ -35,21 +36,10 @@ export async function createGate(
   }
   const gate = await openGate({
     ...source.source,
-    dir: config.data_dir,
-    headFile: config.journal.head_file,
-    segmentBytes: config.journal.segment_bytes,
-    masterKeyFile: config.evidence.master_key_file,
-    idempotencyTtlSeconds: config.idempotency.ttl_seconds,
-    openPerAgent: config.approvals.open_per_agent,
-    agentKeys: config.limits.agent_keys,
-    memory: {
-      agentBodyBytes: config.limits.agent_body_bytes,
-      heldBytes: config.limits.held_bytes,
-    },
+    ...optionsOf(config, approvals),
     identity: identityOf(config, report, judged === 'by_nothing'),
     report,
-    ...options,
-    approvals: config.approvals.enabled ?? approvals,
+    ...more,
   })
   return {
     ...gate,
@@ -60,16 +50,37 @@ export async function createGate(
   }
 }
 
-/** A program that takes no reports still has to learn that something is wrong. */
-const warn = ({ level, event, detail = '' }: GateReport): void => {
-  if (level !== 'info') process.emitWarning(`${event}: ${detail}`, { type: 'CapsuleGate' })
-}
+/** gate.yaml → what a gate is opened with, beside what judges and who may call. */
+export const optionsOf = (config: GateConfig, approvals = false) =>
+  ({
+    dir: config.data_dir,
+    headFile: config.journal.head_file,
+    segmentBytes: config.journal.segment_bytes,
+    masterKeyFile: config.evidence.master_key_file,
+    idempotencyTtlSeconds: config.idempotency.ttl_seconds,
+    approvals: config.approvals.enabled ?? approvals,
+    openPerAgent: config.approvals.open_per_agent,
+    agentKeys: config.limits.agent_keys,
+    memory: {
+      agentBodyBytes: config.limits.agent_body_bytes,
+      heldBytes: config.limits.held_bytes,
+    },
+    denyDetail: config.deny_detail,
+  }) satisfies Partial<GateOptions>
+
+/** A program that takes no reports still has to learn that something is wrong; `log.level` may want errors alone. */
+const warnFrom =
+  (from: GateConfig['log']['level']) =>
+  ({ level, event, detail = '' }: GateReport): void => {
+    if (level === 'info' || (level === 'warn' && from === 'error')) return
+    process.emitWarning(`${event}: ${detail}`, { type: 'CapsuleGate' })
+  }
 
 type Source =
   | { readonly ok: true; readonly source: JudgesSource }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
 
-function fromFiles(config: GateConfig): Source {
+export function fromFiles(config: GateConfig): Source {
   const loaded = loadManifests(config.manifests)
   if (!loaded.ok) return loaded
   // An application that guards its own routes has no upstream at all.

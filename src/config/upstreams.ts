@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { createUpstream, type Upstream } from '../adapters/upstream/upstream.js'
+import {
+  createUpstream,
+  type Upstream,
+  type UpstreamOptions,
+} from '../adapters/upstream/upstream.js'
 import type { ToolRule } from '../core/manifest/model.js'
 import type { GateConfig, UpstreamConfig } from './model.js'
 import { readSecret } from './secret-ref.js'
@@ -30,7 +34,6 @@ function upstreamOf(
   holdLimit: number,
   env: Readonly<Record<string, string | undefined>>,
 ): NamedUpstream {
-  const { credential } = config
   const { connect_ms, first_byte_ms, total_ms } = config.deadlines
   return {
     origin: new URL(config.origin).origin,
@@ -39,29 +42,39 @@ function upstreamOf(
       ...(first_byte_ms === undefined ? {} : { first_byte_ms }),
       ...(total_ms === undefined ? {} : { total_ms }),
     },
-    upstream: createUpstream({
-      name,
-      origin: config.origin,
-      holdLimit,
-      ...(config.ca_file === null ? {} : { ca: readFileSync(config.ca_file, 'utf8') }),
-      ...(config.client === null
-        ? {}
-        : {
-            cert: readFileSync(config.client.cert_file, 'utf8'),
-            key: readFileSync(config.client.key_file, 'utf8'),
-          }),
-      ...(credential === null
-        ? {}
-        : {
-            credential: {
-              header: credential.header,
-              value() {
-                const secret = readSecret(credential.secret, env)
-                if (!secret.ok) throw new Error(secret.why)
-                return secret.value
-              },
+    upstream: createUpstream(upstreamOptions(name, config, holdLimit, env)),
+  }
+}
+
+/** gate.yaml → what the way to one upstream is made of; its files are read here. */
+export function upstreamOptions(
+  name: string,
+  { origin, ca_file, client, credential }: UpstreamConfig,
+  holdLimit: number,
+  env: Readonly<Record<string, string | undefined>>,
+): UpstreamOptions {
+  return {
+    name,
+    origin,
+    holdLimit,
+    ...(ca_file === null ? {} : { ca: readFileSync(ca_file, 'utf8') }),
+    ...(client === null
+      ? {}
+      : {
+          cert: readFileSync(client.cert_file, 'utf8'),
+          key: readFileSync(client.key_file, 'utf8'),
+        }),
+    ...(credential === null
+      ? {}
+      : {
+          credential: {
+            header: credential.header,
+            value() {
+              const secret = readSecret(credential.secret, env)
+              if (!secret.ok) throw new Error(secret.why)
+              return secret.value
             },
-          }),
-    }),
+          },
+        }),
   }
 }

@@ -89,7 +89,8 @@ export async function startWebhooks(
   }
 }
 
-function endpointOf(
+/** gate.yaml → one receiver of notifications. */
+export function endpointOf(
   name: string,
   { url, events, secret, allow_private }: WebhookConfig,
   env: Readonly<Record<string, string | undefined>>,

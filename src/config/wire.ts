@@ -25,6 +25,7 @@ export type GateOptions = JudgesSource &
     /** False: nobody can be asked here, so a route to a human ends as an open item (DESIGN §6). */
     readonly approvals?: boolean
     readonly openPerAgent?: number
+    readonly denyDetail?: Parts['denyDetail']
     readonly seam?: Parts['seam']
     readonly concluding?: NonNullable<Parts['concluding']>
   }
@@ -82,6 +83,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         timer: options.timer ?? systemTimer,
         approvals,
         openPerAgent: options.openPerAgent ?? OPEN_PER_AGENT,
+        denyDetail: options.denyDetail ?? 'explain',
         subscribe: data.subscribe,
         ids: systemIds(clock),
         identity,

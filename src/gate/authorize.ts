@@ -78,12 +78,21 @@ async function obey(
   if (decision.kind === 'deny' && known.mode === 'enforce') {
     const all = withoutPending(known)
     // What policy now denies nobody can approve any more: the item ends with this call.
-    throw new Exit(approval === null ? all : await closing(all, approval, parts), 'policy_denied', {
-      policy_ids: decision.policies,
-    })
+    throw new Exit(
+      approval === null ? all : await closing(all, approval, parts),
+      'policy_denied',
+      { policy_ids: decision.policies },
+      ownWords(decision, parts),
+    )
   }
   return decision
 }
+
+/** The operator's `@reason` of the policies that denied; never their text or ids (DESIGN §7). */
+export const ownWords = (
+  { reason }: Extract<PolicyDecision, { kind: 'deny' }>,
+  { denyDetail }: Parts,
+): Exit['tell'] => (reason === null || denyDetail === 'code' ? {} : { deny_message: reason })
 
 /** An item from before an upgrade has the older digest: grant, claims and records go on under that one. */
 function underDigestOf(item: Item, constrained: Constrained): Constrained {

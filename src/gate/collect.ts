@@ -2,8 +2,8 @@ import type { Call } from '../core/call/call.js'
 import type { Plain } from '../core/json/value.js'
 import type { EvidencePart, Identified, PolicyRequest } from '../ports.js'
 import type { Answer } from './answer.js'
-import { CEDAR_RECORD, cedarRecord } from './authorize.js'
-import type { Reason } from './exit.js'
+import { CEDAR_RECORD, cedarRecord, ownWords } from './authorize.js'
+import type { Exit, Reason } from './exit.js'
 import { haltFor } from './halt.js'
 import { open } from './open.js'
 import { record } from './record.js'
@@ -38,7 +38,8 @@ export async function collect(
     code: 'halted' | 'policy_denied' | 'policy_error' | 'unauthenticated',
     reason: Reason,
     known: Known = opened,
-  ): Promise<Answer> => record({ kind: 'refused', known, code, reason, tell: {} }, parts)
+    tell: Exit['tell'] = {},
+  ): Promise<Answer> => record({ kind: 'refused', known, code, reason, tell }, parts)
 
   if (!parts.identity.isStillKnown(agent))
     return refuse('unauthenticated', { detail: 'agent_gone' })
@@ -52,8 +53,7 @@ export async function collect(
   )
   const observing = world.mode === 'observe' || manifest?.manifest.mode === 'observe'
   const mode = observing ? 'observe' : 'enforce'
-  const denied = decision.kind === 'deny' && !observing
-  if (!denied && decision.kind !== 'error')
+  if (decision.kind !== 'error' && (decision.kind !== 'deny' || observing))
     return { kind: 'replayed', actionId, capsuleId, response }
   const { entry, part } = cedarRecord(decision, mode, world, parts)
   const known: Known = { ...opened, mode, records: [entry], evidence: [part] }
@@ -62,7 +62,8 @@ export async function collect(
     parts.report({ level: 'error', event: 'policy_error', actionId: opened.actionId, detail })
     return refuse('policy_error', { observed: errorClass }, known)
   }
-  return refuse('policy_denied', { policy_ids: decision.policies }, known)
+  const tell = ownWords(decision, parts)
+  return refuse('policy_denied', { policy_ids: decision.policies }, known, tell)
 }
 
 /** What policy was asked about this action, with its agent as it is now and nobody's approval. */

@@ -59,6 +59,8 @@ export type Parts = {
   readonly approvals: boolean
   /** So many may wait at once for one agent: a looping agent must not bury what people have to read. */
   readonly openPerAgent: number
+  /** `explain`: a refused agent also gets the operator's own words, where there are any (DESIGN §7). */
+  readonly denyDetail: 'code' | 'explain'
   /** Each durable line in journal order, after the state has it. */
   readonly subscribe: (listener: (line: Line) => void) => () => void
   /** Tells the operator what the record may not say. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { decisionOf } from '../../src/core/capsule/disposition.js'
 import { LOCAL_ERRORS } from '../../src/core/error.js'
 import { TABLE, UNRECORDED } from '../../src/core/verdict/table.js'
 
@@ -24,7 +25,7 @@ describe('docs/errors.md', () => {
   it.each(Object.entries(TABLE))('says of %s what the table says', (code, row) => {
     const section = sections.get(code)
     expect(section).toContain(
-      `\`${row.verdict}\` · decision \`${row.decision}\` · effect \`${row.effect}\` · status \`${row.status}\``,
+      `\`${row.verdict}\` · decision \`${decisionOf(row.verdict, row.effect !== 'none')}\` · effect \`${row.effect}\` · status \`${row.status}\``,
     )
     expect(section?.replace(/\s+/g, ' ')).toContain(`${row.said} ${row.instead}`)
   })

@@ -2,6 +2,8 @@ import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import type { RunningGate } from '../../src/config/wire.js'
 import type { HttpCall } from '../../src/core/call/call.js'
+import type { HttpCall } from '../../src/core/call.js'
+import { decisionOf } from '../../src/core/capsule/disposition.js'
 import { type Code, type Mount, TABLE } from '../../src/core/verdict/table.js'
 import { verifyStatement } from '../../src/core/verify/statement.js'
 import { govern } from '../../src/gate/govern.js'
@@ -192,7 +194,7 @@ async function expectRow(code: Code, capsules: CapsuleLine[], { gate }: Rig): Pr
   const row = TABLE[code]
   expect(line.capsule.disposition).toMatchObject({
     verdict_class: row.verdict,
-    decision: row.decision,
+    decision: decisionOf(row.verdict, row.effect !== 'none'),
     approver: 'policy',
     human_disposed: false,
   })

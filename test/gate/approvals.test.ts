@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { pseudonym } from '../../src/core/approval/voter.js'
+import { decisionOf } from '../../src/core/capsule/disposition.js'
 import type { LineType } from '../../src/core/journal/vocabulary.js'
 import { type Code, TABLE } from '../../src/core/verdict/table.js'
 import { verifyStatement } from '../../src/core/verify/statement.js'
@@ -76,7 +77,7 @@ async function expectRow(code: Code, parent: string | null, human = false): Prom
   const row = TABLE[code]
   expect(capsule.disposition).toMatchObject({
     verdict_class: row.verdict,
-    decision: row.decision,
+    decision: decisionOf(row.verdict, row.effect !== 'none'),
     approver: human ? 'human' : 'policy',
     human_disposed: human,
   })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { createUpstream } from '../../src/adapters/upstream/upstream.js'
+import { decisionOf } from '../../src/core/capsule/disposition.js'
 import type { ConstraintRecord } from '../../src/core/capsule/model.js'
 import type { Plain } from '../../src/core/json/value.js'
 import { rederive } from '../../src/core/manifest/evidence.js'
@@ -89,7 +90,7 @@ async function expectRow(code: Code, line: CapsuleLine, { gate }: Rig): Promise<
   const { capsule } = line
   expect(capsule.disposition).toMatchObject({
     verdict_class: row.verdict,
-    decision: row.decision,
+    decision: decisionOf(row.verdict, row.effect !== 'none'),
     approver: 'policy',
     human_disposed: false,
   })

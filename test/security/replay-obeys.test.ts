@@ -20,7 +20,7 @@ import { answering, type RawUpstream, rawUpstream } from '../support/raw-upstrea
 const BODY = 'kept-secret'
 const POLICY = `@id("payers") permit (principal in Role::"payer", action, resource)
 unless { action == Action::"dev.capsulegate.canary" };`
-const DENIED = `${POLICY}\n@id("over") forbid (principal, action == Action::"pay", resource);`
+const DENIED = `${POLICY}\n@id("over") @reason("over for this year") forbid (principal, action == Action::"pay", resource);`
 const ASKED = `${POLICY}\n@id("ask") @hem("required") forbid (principal, action == Action::"pay", resource)
 unless { context.approval.granted };`
 /** Reads the argument that the first call had: the request must be the same one again. */
@@ -75,11 +75,12 @@ describe.each(WAYS)('%s', (_name, again: (id: string) => Promise<RawAnswer>) => 
     id = first.headers.get('gate-action') ?? ''
   })
 
-  async function expectRefused(code: string, status = 403): Promise<void> {
+  async function expectRefused(code: string, status = 403, words?: string): Promise<void> {
     const { result, capsules } = await stand.after(() => again(id))
     expect(result.status).toBe(status)
     expect(JSON.parse(result.body.toString())).toMatchObject({
       code,
+      ...(words === undefined ? {} : { deny_message: words }),
       capsule_id: capsules[0]?.capsule_id,
     })
     expect(result.text).not.toContain(BODY)
@@ -115,7 +116,7 @@ describe.each(WAYS)('%s', (_name, again: (id: string) => Promise<RawAnswer>) => 
 
   it('is refused with a capsule where policy denies the call by now', async () => {
     await judgeBy(DENIED)
-    await expectRefused('policy_denied')
+    await expectRefused('policy_denied', 403, 'over for this year')
   })
 
   it('is judged by the arguments of the call it answers', async () => {

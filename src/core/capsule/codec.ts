@@ -3,8 +3,7 @@ import type { CanonicalText } from '../json/parse.js'
 import type { JsonObject } from '../json/value.js'
 
 /**
- * What depends on `format_version`: which bytes the content address covers, and how the statement names
- * its payload. A later format is one more codec here; nothing else asks for the version.
+ * What depends on `format_version`: which bytes the content address covers. A later format is one more codec here; nothing else asks for the version.
  */
 export type Codec = {
   readonly format_version: string
@@ -12,7 +11,6 @@ export type Codec = {
   readonly outside: readonly string[]
   /** The text whose SHA-256 is capsule_id; null when a number has no reproducible form. */
   canonicalForm(capsule: JsonObject, source: CanonicalText | null): string | null
-  readonly contentType: { readonly agent_action: string; readonly outcome: string }
 }
 
 const OUTSIDE = ['capsule_id', 'chain'] as const
@@ -24,10 +22,6 @@ export const FORMAT_2: Codec = {
     source === null
       ? canonicalNormalized(capsule, OUTSIDE)
       : canonicalOfSource(source, capsule, OUTSIDE),
-  contentType: {
-    agent_action: 'application/agent-action-capsule+json',
-    outcome: 'application/agent-action-capsule-outcome+json',
-  },
 }
 
 const CODECS: readonly Codec[] = [FORMAT_2]

@@ -1,26 +1,41 @@
 import { HumanDecision } from './human.js'
 import type { By, CapsuleInput, Disposed, Verdict } from './input.js'
 import type { Disposition } from './model.js'
-import type { DispositionDecision, NeverDispatch, VerdictClass } from './registries.js'
+import { type DispositionDecision, NEVER_DISPATCH, type VerdictClass } from './registries.js'
 
-/** Seed §5.4 and DESIGN §6: which decision a policy's refusal of each class records. */
-const DECISION_OF: Readonly<Record<Exclude<NeverDispatch, 'deferred'>, DispositionDecision>> = {
+/** Seed §5.4 and DESIGN §6: the decision of each class where nothing was sent; null: it needs a dispatch. */
+const UNSENT: Readonly<Record<VerdictClass, DispositionDecision | null>> = {
   blocked: 'reject',
   denied: 'reject',
   engine_failure: 'reject',
   expired: 'reject',
   resolved: 'reject',
+  timeout: 'reject',
   hitl_dispatched: 'needs_input',
   needs_decision: 'needs_input',
   escalated: 'needs_input',
+  deferred: 'deferred',
+  executed: null,
+  errored: null,
 }
 
+/** Verdict → decision, for every record. What was sent had been accepted, whatever became of it. */
+export function decisionOf(verdict_class: VerdictClass, sent: boolean): DispositionDecision {
+  const decision = sent ? 'accept' : UNSENT[verdict_class]
+  if (decision === null) throw new TypeError(`${verdict_class} needs a dispatch`)
+  return decision
+}
+
+/** `deferred` is a human's word (seed §5.4.1). */
+const BY_POLICY: ReadonlySet<string> = new Set(
+  NEVER_DISPATCH.filter((verdict_class) => verdict_class !== 'deferred'),
+)
+
 const policy = (
-  decision: DispositionDecision,
   verdict_class: VerdictClass,
   reason: { readonly reason_digest?: string },
 ): Disposition => ({
-  decision,
+  decision: decisionOf(verdict_class, false),
   approver: 'policy',
   human_disposed: false,
   verdict_class,
@@ -38,16 +53,16 @@ const reasonOf = ({ reason_digest }: { readonly reason_digest?: string }) =>
 export function dispositionOf(verdict: Verdict): Disposition {
   switch (verdict.kind) {
     case 'refused': {
-      if (!Object.hasOwn(DECISION_OF, verdict.verdict_class))
+      if (!BY_POLICY.has(verdict.verdict_class))
         throw new TypeError(`${verdict.verdict_class} is not a refusal by policy`)
       if (verdict.authority === '') throw new TypeError('an authority has a name')
       return {
-        ...policy(DECISION_OF[verdict.verdict_class], verdict.verdict_class, verdict),
+        ...policy(verdict.verdict_class, verdict),
         ...(verdict.authority === undefined ? {} : { authority: verdict.authority }),
       }
     }
     case 'timed_out':
-      return policy('reject', 'timeout', verdict)
+      return policy('timeout', verdict)
     case 'disposed':
       return closure(verdict)
     case 'ran':
@@ -69,10 +84,10 @@ function closure(verdict: Disposed): Disposition {
     case 'withdraw':
       if (verdict.expiry_policy !== undefined)
         throw new TypeError('expiry_policy belongs to a deferral (seed §5.4)')
-      return { decision: 'reject', ...human, verdict_class: 'resolved' }
+      return { decision: decisionOf('resolved', false), ...human, verdict_class: 'resolved' }
     case 'defer':
       return {
-        decision: 'deferred',
+        decision: decisionOf('deferred', false),
         ...human,
         verdict_class: 'deferred',
         ...(verdict.expiry_policy === undefined ? {} : { expiry_policy: verdict.expiry_policy }),
@@ -83,15 +98,16 @@ function closure(verdict: Disposed): Disposition {
 }
 
 function accepted(by: By, requestDigest: string, verdict_class: VerdictClass): Disposition {
+  const decision = decisionOf(verdict_class, true)
   switch (by.kind) {
     case 'policy':
-      return { approver: 'policy', decision: 'accept', human_disposed: false, verdict_class }
+      return { approver: 'policy', decision, human_disposed: false, verdict_class }
     case 'grant':
       if (by.authority === '') throw new TypeError('a standing grant names its authority')
       return {
         approver: 'policy',
         authority: by.authority,
-        decision: 'accept',
+        decision,
         human_disposed: false,
         verdict_class,
       }
@@ -100,7 +116,7 @@ function accepted(by: By, requestDigest: string, verdict_class: VerdictClass): D
       if (given.outcome !== 'approve') throw new TypeError(`a person said ${given.outcome}`)
       if (given.requestDigest !== requestDigest)
         throw new TypeError('the person approved another request')
-      return { approver: 'human', decision: 'accept', human_disposed: true, verdict_class }
+      return { approver: 'human', decision, human_disposed: true, verdict_class }
     }
   }
 }

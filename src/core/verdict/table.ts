@@ -1,4 +1,4 @@
-import type { DispositionDecision, VerdictClass } from '../capsule/registries.js'
+import type { VerdictClass } from '../capsule/registries.js'
 
 /**
  * The product's constitution: everything that can happen to a call, what the record then says and
@@ -9,7 +9,6 @@ export type Mount = 'proxy' | 'middleware' | 'governed_proxy' | 'function'
 export type EffectRow = 'none' | 'confirmed' | 'failed' | 'dispatched'
 export type Row = {
   readonly verdict: VerdictClass
-  readonly decision: DispositionDecision
   readonly effect: EffectRow
   /** `upstream`: the tool's own status and bytes are released. */
   readonly status: number | 'upstream'
@@ -30,18 +29,17 @@ type RowOf<V extends VerdictClass, E extends EffectRow> = Row & {
 }
 const row = <V extends VerdictClass, E extends EffectRow>(
   verdict: V,
-  decision: DispositionDecision,
   effect: E,
   status: Row['status'],
   mounts: readonly Mount[],
   [said, instead]: Text,
-): RowOf<V, E> => ({ verdict, decision, effect, status, mounts, said, instead })
+): RowOf<V, E> => ({ verdict, effect, status, mounts, said, instead })
 const denied = (status: number, mounts: readonly Mount[], text: Text) =>
-  row('denied', 'reject', 'none', status, mounts, text)
+  row('denied', 'none', status, mounts, text)
 const blocked = (status: number, mounts: readonly Mount[], text: Text) =>
-  row('blocked', 'reject', 'none', status, mounts, text)
+  row('blocked', 'none', status, mounts, text)
 const broken = (status: number, mounts: readonly Mount[], text: Text) =>
-  row('engine_failure', 'reject', 'none', status, mounts, text)
+  row('engine_failure', 'none', status, mounts, text)
 
 const FIX_AND_RESEND = 'Correct the request and send it again; nothing was dispatched.'
 const ASK_OPERATOR = 'Do not retry unchanged; choose another action or ask the operator.'
@@ -123,11 +121,11 @@ export const TABLE = {
   policy_denied: denied(403, EVERYWHERE, ['No policy permits this action.', ASK_OPERATOR]),
   policy_error: broken(503, EVERYWHERE, ['Policy could not be evaluated.', SAFE_TO_RETRY]),
   // approve
-  decision_needed: row('needs_decision', 'needs_input', 'none', 403, EVERYWHERE, [
+  decision_needed: row('needs_decision', 'none', 403, EVERYWHERE, [
     'A human must decide this call, and approvals are off here: nobody can be asked.',
     'Do not retry; tell your user that a person has to take this step.',
   ]),
-  approval_pending: row('hitl_dispatched', 'needs_input', 'none', 202, EVERYWHERE, [
+  approval_pending: row('hitl_dispatched', 'none', 202, EVERYWHERE, [
     'A person has been asked to decide this call; nothing was dispatched yet.',
     'Ask for the status later, or send the identical call again once it is approved.',
   ]),
@@ -144,27 +142,27 @@ export const TABLE = {
     'Wait until some of them are decided, or withdraw those no longer needed.',
   ]),
   // resolve and expire: what becomes of an open item
-  approval_refused: row('resolved', 'reject', 'none', 403, EVERYWHERE, [
+  approval_refused: row('resolved', 'none', 403, EVERYWHERE, [
     'A decider refused this call.',
     'Do not send it again; tell your user that it was refused.',
   ]),
-  approval_withdrawn: row('resolved', 'reject', 'none', 403, EVERYWHERE, [
+  approval_withdrawn: row('resolved', 'none', 403, EVERYWHERE, [
     'The request for approval was withdrawn.',
     'Send the call again if it is needed after all.',
   ]),
-  approval_deferred: row('deferred', 'deferred', 'none', 202, EVERYWHERE, [
+  approval_deferred: row('deferred', 'none', 202, EVERYWHERE, [
     'A person postponed the decision on this call.',
     'Ask for the status later; nothing was dispatched.',
   ]),
-  approval_escalated: row('escalated', 'needs_input', 'none', 202, EVERYWHERE, [
+  approval_escalated: row('escalated', 'none', 202, EVERYWHERE, [
     'The decision on this call was passed on to somebody else.',
     'Ask for the status later; nothing was dispatched.',
   ]),
-  approval_expired: row('expired', 'reject', 'none', 403, EVERYWHERE, [
+  approval_expired: row('expired', 'none', 403, EVERYWHERE, [
     'The postponed decision was not taken in time.',
     'Send the call again if it is still needed; a person will be asked anew.',
   ]),
-  approval_timed_out: row('timeout', 'reject', 'none', 403, EVERYWHERE, [
+  approval_timed_out: row('timeout', 'none', 403, EVERYWHERE, [
     'Nobody decided this call in time, or its approval was not used in time.',
     'Send the call again if it is still needed; a person will be asked anew.',
   ]),
@@ -199,35 +197,34 @@ export const TABLE = {
     SAFE_TO_RETRY,
   ]),
   upstream_unreachable: broken(503, NETWORK, ['The tool could not be reached.', SAFE_TO_RETRY]),
-  deadline_before_dispatch: row('timeout', 'reject', 'none', 504, NETWORK, [
+  deadline_before_dispatch: row('timeout', 'none', 504, NETWORK, [
     'The tool could not be reached in time.',
     SAFE_TO_RETRY,
   ]),
   gate_failed: broken(503, EVERYWHERE, ['The gate could not process the call.', SAFE_TO_RETRY]),
   // observe
-  executed: row('executed', 'accept', 'confirmed', 'upstream', HTTP, [
+  executed: row('executed', 'confirmed', 'upstream', HTTP, [
     'The call was executed and its response observed.',
     'Use the response.',
   ]),
-  tool_refused: row('executed', 'accept', 'failed', 'upstream', HTTP, [
+  tool_refused: row('executed', 'failed', 'upstream', HTTP, [
     'The tool answered with a clean failure.',
     "Read the tool's own answer.",
   ]),
-  tool_failed: row('errored', 'accept', 'failed', 'upstream', HTTP, [
+  tool_failed: row('errored', 'failed', 'upstream', HTTP, [
     'The tool answered with a server error.',
     UNKNOWN_OUTCOME,
   ]),
-  outcome_unknown: row('errored', 'accept', 'dispatched', 502, EVERYWHERE, [
+  outcome_unknown: row('errored', 'dispatched', 502, EVERYWHERE, [
     'The call was sent and its response was cut short.',
     UNKNOWN_OUTCOME,
   ]),
-  deadline_after_dispatch: row('timeout', 'accept', 'dispatched', 504, HTTP, [
+  deadline_after_dispatch: row('timeout', 'dispatched', 504, HTTP, [
     'The call was sent and no complete response came in time.',
     UNKNOWN_OUTCOME,
   ]),
   claimed: row(
     'executed',
-    'accept',
     'dispatched',
     'upstream',
     ['middleware', 'function'],
@@ -235,20 +232,18 @@ export const TABLE = {
   ),
   runtime_failed: row(
     'errored',
-    'accept',
     'dispatched',
     502,
     ['middleware', 'function'],
     ['The call ran and reported a failure.', UNKNOWN_OUTCOME],
   ),
-  recovered: row('errored', 'accept', 'dispatched', 502, EVERYWHERE, [
+  recovered: row('errored', 'dispatched', 502, EVERYWHERE, [
     'The call was sent and the gate stopped before it saw the response.',
     UNKNOWN_OUTCOME,
   ]),
   // pass-through routes: recorded, not governed
   passed_through: row(
     'executed',
-    'accept',
     'dispatched',
     'upstream',
     ['proxy'],

@@ -128,7 +128,7 @@ function parsed(text: string): unknown {
 }
 
 /** Five minutes either way, by the library; a signature of another version does not count. */
-function isSigned(
+export function isSigned(
   body: string,
   header: (name: string) => string,
   { secret }: SourceConfig,
@@ -182,7 +182,7 @@ async function checkShown(
  * A system that vouches for people and names nobody known is refused, not taken at its own word:
  * otherwise everybody in the chat could approve.
  */
-function deciderOf(
+export function deciderOf(
   name: string,
   { asserts_people, people, roles }: SourceConfig,
   person: string | undefined,

@@ -27,7 +27,7 @@ describe('requests that exist are refused with one capsule and nothing is sent',
   const REFUSED: readonly [name: string, request: string, status: number, code: string][] = [
     ['no tool at this path', get('/nowhere'), 403, 'tool_unknown'],
     ['a method no rule has', get('/pay'), 403, 'tool_unknown'],
-    ['HEAD is not GET', `HEAD /pay HTTP/1.1\r\n${HEAD}\r\n`, 403, ''],
+    ['HEAD is not GET', `HEAD /pay HTTP/1.1\r\n${HEAD}\r\n`, 403, 'tool_unknown'],
     ['dot segments', get('/files/../pay'), 400, 'target_malformed'],
     ['a trailing dot segment', get('/files/..'), 400, 'target_malformed'],
     ['encoded dot segments', get('/files/%2e%2e'), 400, 'target_malformed'],
@@ -42,30 +42,60 @@ describe('requests that exist are refused with one capsule and nothing is sent',
     ['absolute form', get('http://evil.test/files/a'), 400, 'target_malformed'],
     ['absolute form of the reserved path', get('http://gate/.gate/v1/x'), 400, 'target_malformed'],
     ['asterisk form', `OPTIONS * HTTP/1.1\r\n${HEAD}\r\n`, 400, 'target_malformed'],
-    ['a second spelling of a rule’s path', post('/%70ay', JSON_BODY, JSON_TYPE), 400, ''],
+    [
+      'a second spelling of a rule’s path',
+      post('/%70ay', JSON_BODY, JSON_TYPE),
+      400,
+      'target_malformed',
+    ],
     ['another case of a rule’s path', post('/PAY', JSON_BODY, JSON_TYPE), 400, 'target_ambiguous'],
     ['TRACE', `TRACE /files/a HTTP/1.1\r\n${HEAD}\r\n`, 400, 'request_malformed'],
     ['CONNECT', `CONNECT evil.test:443 HTTP/1.1\r\n${HEAD}\r\n`, 400, 'request_malformed'],
     ['Upgrade', get('/files/a', 'upgrade: websocket\r\n'), 400, 'request_malformed'],
-    ['Upgrade to h2c', get('/files/a', 'upgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n'), 400, ''],
+    [
+      'Upgrade to h2c',
+      get('/files/a', 'upgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n'),
+      400,
+      'request_malformed',
+    ],
     ['two Hosts', get('/files/a', 'Host: other\r\n'), 400, 'request_malformed'],
-    ['no Host', `GET /files/a HTTP/1.1\r\nconnection: close\r\n${AUTH}\r\n`, 400, ''],
+    [
+      'no Host',
+      `GET /files/a HTTP/1.1\r\nconnection: close\r\n${AUTH}\r\n`,
+      400,
+      'request_malformed',
+    ],
     ['two Authorizations', get('/files/a', AUTH), 400, 'request_malformed'],
     [
       'two Idempotency-Keys',
       get('/files/a', 'idempotency-key: a\r\nIdempotency-Key: b\r\n'),
       400,
-      '',
+      'request_malformed',
     ],
-    ['two Content-Types', post('/files/a', 'x', `${JSON_TYPE}${JSON_TYPE}`), 400, ''],
-    ['a coding before chunked', chunked('transfer-encoding: gzip, chunked\r\n'), 400, ''],
+    [
+      'two Content-Types',
+      post('/files/a', 'x', `${JSON_TYPE}${JSON_TYPE}`),
+      400,
+      'request_malformed',
+    ],
+    [
+      'a coding before chunked',
+      chunked('transfer-encoding: gzip, chunked\r\n'),
+      400,
+      'request_malformed',
+    ],
     [
       'chunked in HTTP/1.0',
       chunked('transfer-encoding: chunked\r\n').replace('HTTP/1.1', 'HTTP/1.0'),
       400,
       'request_malformed',
     ],
-    ['an expectation nobody knows', post('/files/a', 'x', 'expect: miracle\r\n'), 400, ''],
+    [
+      'an expectation nobody knows',
+      post('/files/a', 'x', 'expect: miracle\r\n'),
+      400,
+      'request_malformed',
+    ],
     [
       'a chunk that is no chunk',
       chunked('transfer-encoding: chunked\r\n', 'zz\r\n'),
@@ -78,7 +108,12 @@ describe('requests that exist are refused with one capsule and nothing is sent',
       400,
       'request_malformed',
     ],
-    ['a coding that is not chunked', chunked('transfer-encoding: xchunked\r\n'), 400, ''],
+    [
+      'a coding that is not chunked',
+      chunked('transfer-encoding: xchunked\r\n'),
+      400,
+      'request_malformed',
+    ],
     ['no credential', get('/files/a').replace(AUTH, ''), 401, 'unauthenticated'],
     ['a wrong token', get('/files/a').replace('Bearer cg', 'Bearer xx'), 401, 'unauthenticated'],
     ['another scheme', get('/files/a').replace('Bearer ', 'Basic '), 401, 'unauthenticated'],
@@ -176,10 +211,14 @@ describe('requests that exist are refused with one capsule and nothing is sent',
     expect(result.headers.get('gate-capsule')).toBe(capsules[0]?.capsule_id)
     expect(result.headers.get('gate-verdict')).toBe(capsules[0]?.disposition.verdict_class)
     expect(capsules[0]?.assurance.effect_mode).toBe('not_applicable')
+    const reason = String(capsules[0]?.disposition.reason_digest)
+    expect(await stand.gate.data.evidence.byDigest(reason)).toMatchObject({
+      value: { name: code },
+    })
     if (!request.startsWith('HEAD')) {
       const problem = JSON.parse(result.body.toString('utf8')) as { code: string; status: number }
       expect(problem.status).toBe(status)
-      if (code !== '') expect(problem.code).toBe(code)
+      expect(problem.code).toBe(code)
     }
     if (status === 401) expect(result.headers.get('www-authenticate')).toMatch(/^Bearer/)
     expect(upstream.requests).toEqual([])
