@@ -141,7 +141,7 @@ export async function load(gate, concurrency, calls) {
       while (next < calls) {
         const at = performance.now()
         const answer = await oneCall(gate, next++)
-        if (answer.kind !== 'answered') throw new Error(JSON.stringify(answer))
+        if (answer.kind !== 'executed') throw new Error(JSON.stringify(answer))
         latencies.push(performance.now() - at)
       }
     }),

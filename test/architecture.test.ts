@@ -123,6 +123,13 @@ describe('witnesses', () => {
     ).toEqual([])
   })
 
+  it('lets one file write capsules', () => {
+    const writers = ['buildCapsule(', 'buildOutcome(', 'capsuleEntry(', 'toSeal('].flatMap((call) =>
+      all.filter((s) => s.layer !== 'core' && code(s.text).includes(call)).map((s) => s.path),
+    )
+    expect([...new Set(writers)]).toEqual([join('gate', 'write-capsule.ts')])
+  })
+
   it('lets only the decision entrance make a human decision', () => {
     const allowed = [join('gate', 'resolve')]
     expect(

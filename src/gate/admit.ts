@@ -1,16 +1,16 @@
 import { advance } from './advance.js'
-import { Exit } from './exit.js'
+import { type Refused, refuse } from './exit.js'
 import { haltFor } from './halt.js'
 import type { Admitted, Matched, Parts } from './stage.js'
 
 /** May this agent call this tool right now? */
-export function admit(matched: Matched, parts: Parts): Admitted {
+export function admit(matched: Matched, parts: Parts): Admitted | Refused {
   const { identified } = matched
   const halt = haltFor(parts.halts(), {
     agent: identified.agent,
     tool: matched.rule.tool,
     operator: matched.world.operator,
   })
-  if (halt !== null) throw new Exit(matched, 'halted', { observed: { ...halt } })
+  if (halt !== null) return refuse(matched, 'halted', { observed: { ...halt } })
   return advance(matched, { agent: identified })
 }

@@ -1,57 +1,95 @@
 import { type Problem, problem, unrecordedProblem } from '../core/verdict/problem.js'
 import { type Code, TABLE, type UnrecordedCode } from '../core/verdict/table.js'
-import type { Dispatched, HeldResponse } from '../ports.js'
-import type { Concluded, Ending } from './exit.js'
+import type { Dispatched, HeldResponse, Identified } from '../ports.js'
+import type { Ending, Tell } from './exit.js'
 
-/** What a mount gives back to its caller. The capsule of every kind but the last two is durable by now. */
-export type Answer =
-  /** The tool's own answer: release its bytes (or their held-back end). */
-  | (Recorded & { readonly kind: 'answered'; readonly dispatched: Dispatched })
-  | (Recorded & { readonly kind: 'refused'; readonly status: number; readonly problem: Problem })
-  /** An earlier action's recorded response; the ids are that action's. */
-  | {
-      readonly kind: 'replayed'
-      readonly actionId: string
-      readonly capsuleId: string
-      readonly response: HeldResponse
-    }
-  /** No capsule could be written. `record_lost`: nothing of the tool's answer may be released. */
-  | {
-      readonly kind: 'unrecorded'
-      readonly code: UnrecordedCode
-      readonly status: number
-      readonly problem: Problem
-    }
+/**
+ * What a mount gives back to its caller, and who that is. The capsule that an answer names is durable by
+ * now; of \`joined\`, \`replayed\` and repeated refusals it is an earlier one.
+ */
+export type Answer = Executed | Refusal | Waiting | Replay | Unrecorded
 
-type Recorded = {
+type Told = {
+  /** As it was identified when the call was opened. */
+  readonly caller: Identified
+}
+type Recorded = Told & {
   readonly actionId: string
   readonly capsuleId: string
   readonly code: Code
   readonly verdict: string
 }
+/** The tool's own answer: release its bytes (or their held-back end). */
+export type Executed = Recorded & { readonly kind: 'executed'; readonly dispatched: Dispatched }
+/** Nothing of the tool's is released; \`problem.dispatched\` tells whether it may have acted. */
+export type Refusal = Recorded & {
+  readonly kind: 'refused'
+  readonly status: number
+  readonly problem: Problem
+}
+/** A person is asked about the call: by this very call, or (\`joined\`) since an earlier one. */
+export type Waiting = Recorded & {
+  readonly kind: 'pending' | 'joined'
+  readonly status: number
+  readonly problem: Problem
+  readonly approvalId: string
+}
+/** An earlier action's recorded response; the ids are that action's. */
+export type Replay = Told & {
+  readonly kind: 'replayed'
+  readonly actionId: string
+  readonly capsuleId: string
+  readonly response: HeldResponse
+}
+/** No capsule could be written. \`record_lost\`: nothing of the tool's answer may be released. */
+export type Unrecorded = Told & {
+  readonly kind: 'unrecorded'
+  readonly code: UnrecordedCode
+  readonly status: number
+  readonly problem: Problem
+}
 
-export function answer(ending: Ending, { actionId, capsuleId }: Concluded): Answer {
-  const row = TABLE[ending.code]
-  const { code } = ending
-  const { verdict } = row
-  if (row.status === 'upstream' && ending.kind === 'dispatched') {
-    const { dispatched } = ending
-    return { kind: 'answered', actionId, capsuleId, code, verdict, dispatched }
-  }
-  const status = row.status === 'upstream' ? 502 : row.status
-  const tell = ending.kind === 'refused' ? ending.tell : {}
-  return {
-    kind: 'refused',
-    actionId,
-    capsuleId,
-    code,
-    verdict,
-    status,
-    problem: problem(code, status, { actionId, capsuleId }, tell),
+type Ids = { readonly actionId: string; readonly capsuleId: string }
+
+export function answerTo(ending: Ending, capsuleId: string): Answer {
+  const { actionId, identified: caller } = ending.known
+  const ids = { actionId, capsuleId }
+  switch (ending.exit) {
+    case 'sent': {
+      const { code, dispatched } = ending
+      const { status, verdict } = TABLE[code]
+      return status === 'upstream'
+        ? { kind: 'executed', caller, ...ids, code, verdict, dispatched }
+        : refusal(code, ids, {}, caller)
+    }
+    case 'asked':
+      return waiting('pending', actionId, ids, ending.tell, caller)
+    case 'refused':
+      return refusal(ending.code, ids, ending.tell, caller)
   }
 }
 
-export function unrecorded(code: UnrecordedCode, actionId: string): Answer {
+export function refusal(code: Code, ids: Ids, tell: Tell, caller: Identified): Refusal {
+  return { kind: 'refused', ...told(code, ids, tell), caller }
+}
+
+export function waiting(
+  kind: Waiting['kind'],
+  approvalId: string,
+  ids: Ids,
+  tell: Tell,
+  caller: Identified,
+): Waiting {
+  return { kind, ...told('approval_pending', ids, tell), approvalId, caller }
+}
+
+function told(code: Code, ids: Ids, tell: Tell) {
+  const { verdict, status: row } = TABLE[code]
+  const status = row === 'upstream' ? 502 : row
+  return { ...ids, code, verdict, status, problem: problem(code, status, ids, tell) }
+}
+
+export function unrecorded(code: UnrecordedCode, actionId: string, caller: Identified): Unrecorded {
   const document = unrecordedProblem(code, actionId)
-  return { kind: 'unrecorded', code, status: document.status, problem: document }
+  return { kind: 'unrecorded', code, status: document.status, problem: document, caller }
 }

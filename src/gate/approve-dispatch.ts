@@ -2,6 +2,7 @@ import type { ReadCall } from '../core/call/call.js'
 import type { Approval, Dispatch } from '../ports.js'
 import type { Answer } from './answer.js'
 import { closing } from './approve-find.js'
+import { refuse } from './exit.js'
 import { judge } from './govern.js'
 import { open } from './open.js'
 import { record } from './record.js'
@@ -33,8 +34,7 @@ export async function runApproved(
   if (parts.identity.isStillKnown(frozen.agent)) return judge(opened, dispatch, parts)
   // Closed by its refusal, so that no later start tries again.
   const known = await closing(opened, approval, parts)
-  const reason = { detail: 'agent_gone' }
-  return record({ kind: 'refused', known, code: 'unauthenticated', reason, tell: {} }, parts)
+  return record(refuse(known, 'unauthenticated', { detail: 'agent_gone' }), parts)
 }
 
 /** Runs what was approved as soon as the mount has said how; also what an earlier process was told. */

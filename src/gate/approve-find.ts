@@ -4,7 +4,7 @@ import { firstDifference } from '../core/call/difference.js'
 import { digestRequest, legacyDigest } from '../core/call/digest.js'
 import type { Approval } from '../ports.js'
 import { factsOf, withoutPending } from './constrain.js'
-import { Exit, Refused } from './exit.js'
+import { type Refused, type RefusedBefore, refuse } from './exit.js'
 import { identityOf, stands } from './refusal.js'
 import { recallRun } from './resolve-recall.js'
 import type { Constrained, Item, Known, Matched, Parts } from './stage.js'
@@ -17,19 +17,23 @@ const NONE: Item = { kind: 'none' }
  * grant counts under the policy set and manifest it was given under, and only if the votes behind it
  * are still provable. In observe mode nobody is asked and no grant is spent.
  */
-export async function findItem(known: Constrained, parts: Parts): Promise<Item> {
+export async function findItem(
+  known: Constrained,
+  parts: Parts,
+): Promise<Item | Refused | RefusedBefore> {
   if (known.mode === 'observe') return NONE
   const { approvalId } = known.call
   const approval =
     approvalId === null ? await openFor(known, parts) : await named(known, approvalId, parts)
   if (approval === null) return NONE
+  if ('exit' in approval) return approval
   const stale = isStale(approval, known)
   if (approval.state.kind !== 'approved' || stale) return { kind: 'open', approval, stale }
   const recalled = await recallRun(approval, parts)
   if (recalled === null) return { kind: 'open', approval, stale: true }
   const broken = brokenBy(recalled.bounds, known, parts)
   if (broken !== null) {
-    throw new Exit(await closing(withoutPending(known), approval, parts), 'policy_denied', {
+    return refuse(await closing(withoutPending(known), approval, parts), 'policy_denied', {
       observed: 'approved_within_bounds',
       detail: broken,
     })
@@ -70,14 +74,18 @@ async function isFrozenAs(approval: Approval, known: Constrained, parts: Parts):
 }
 
 /** Another's approval and an unknown one are the same answer: an id is no oracle. */
-async function named(known: Constrained, id: string, parts: Parts): Promise<Approval> {
+async function named(
+  known: Constrained,
+  id: string,
+  parts: Parts,
+): Promise<Approval | Refused | RefusedBefore> {
   const approval = await parts.state.approval(id)
   if (
     approval === null ||
     approval.agent !== known.agent.agent ||
     approval.operator !== known.world.operator
   ) {
-    throw new Exit(
+    return refuse(
       withoutPending(known),
       'approval_closed',
       { observed: 'unknown' },
@@ -86,11 +94,11 @@ async function named(known: Constrained, id: string, parts: Parts): Promise<Appr
   }
   const own = { ...withoutPending(known), decisionId: approval.approvalId }
   if (stands(approval, known.at) && approval.callIdentity === identityOf(known, parts)) {
-    throw new Refused(own, approval)
+    return { exit: 'refused_before', known: own, approval }
   }
   if (!(await isAbout(approval, known, parts))) {
     const pointer = await differenceFrom(approval, known, parts)
-    throw new Exit(
+    return refuse(
       own,
       'approval_mismatch',
       { observed: pointer },
@@ -99,7 +107,7 @@ async function named(known: Constrained, id: string, parts: Parts): Promise<Appr
   }
   const { state } = approval
   if (state.kind === 'closed') {
-    throw new Exit(
+    return refuse(
       own,
       'approval_closed',
       { observed: state.verdict },

@@ -9,18 +9,18 @@ import type { Plain } from '../core/json/value.js'
 import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
 import { isStale, mayClose } from './approve-find.js'
 import { withoutPending } from './constrain.js'
-import { Exit, Join, Refused } from './exit.js'
+import { type Asked, type Exit, type Refused, refuse } from './exit.js'
 import { frozenPart } from './frozen.js'
 import { identityOf } from './refusal.js'
 import { signed } from './signed-event.js'
-import type { Authorized, Known, Parts } from './stage.js'
+import type { Authorized, Parts } from './stage.js'
 
 /**
  * Puts the call before a human, or joins whoever already did: of any number of identical calls exactly
  * one opens the item. One asked under other rules is superseded by the new one. What a person refused
  * is not put before anybody again while that stands.
  */
-export async function openItem(authorized: Authorized, parts: Parts): Promise<never> {
+export async function openItem(authorized: Authorized, parts: Parts): Promise<Exit> {
   const { state } = parts
   const { actionId, agent, requestDigest } = authorized
   for (;;) {
@@ -32,26 +32,26 @@ export async function openItem(authorized: Authorized, parts: Parts): Promise<ne
   const refusal = await state.refusal(agent.agent, identity, Date.parse(authorized.at))
   if (refusal !== null) {
     await state.unclaim(actionId)
-    throw new Refused(authorized, refusal)
+    return { exit: 'refused_before', known: authorized, approval: refusal }
   }
   const current = await state.approvalFor(agent.agent, requestDigest)
   if (current !== null && !isStale(current, authorized) && !isVoid(current, authorized)) {
     await state.unclaim(actionId)
-    throw new Join(authorized, current)
+    return { exit: 'joined', known: authorized, approval: current }
   }
   // If not, whoever holds it is closing it, and this item stands beside the one that is ending.
   const over = current !== null && (await mayClose(current, actionId, parts)) ? current : null
   // What supersedes another takes its place.
   if (over === null && !(await state.claimOpening(agent.agent, actionId, parts.openPerAgent))) {
-    throw tooMany(authorized, parts)
+    return tooMany(authorized, parts)
   }
-  throw asked(authorized, identity, over, parts)
+  return asked(authorized, identity, over, parts)
 }
 
 const RETRY_SECONDS = 60
 
-const tooMany = (authorized: Authorized, { openPerAgent }: Parts): Exit =>
-  new Exit(
+const tooMany = (authorized: Authorized, { openPerAgent }: Parts): Refused =>
+  refuse(
     withoutPending(authorized),
     'approvals_exhausted',
     { threshold: openPerAgent },
@@ -67,27 +67,27 @@ function asked(
   callIdentity: string,
   over: Approval | null,
   parts: Parts,
-): Exit {
+): Asked {
   const hitl = authorized.rule.hitl ?? DEFAULT_HITL
   const document = documentOf(authorized, parts)
   const part: EvidencePart = {
-    digest: jsonDigest(document as unknown as Plain, parts.crypto),
+    digest: jsonDigest(document, parts.crypto),
     kind: 'approval',
     name: 'document',
-    value: document as unknown as Plain,
+    value: document,
   }
-  const known: Known = {
-    ...withoutPending(authorized),
-    evidence: [...authorized.evidence, part, ...frozenParts(authorized, parts)],
-    opening: { hitl, documentDigest: part.digest, callIdentity },
-    supersedes: over?.parent ?? null,
+  return {
+    exit: 'asked',
+    code: 'approval_pending',
+    known: {
+      ...withoutPending(authorized),
+      evidence: [...authorized.evidence, part, ...frozenParts(authorized, parts)],
+      opening: { hitl, documentDigest: part.digest, callIdentity },
+      supersedes: over?.parent ?? null,
+    },
+    reason: routedBy(authorized).reason,
+    tell: pendingTell(authorized.actionId, 'pending', document.deadline.at),
   }
-  return new Exit(
-    known,
-    'approval_pending',
-    routedBy(authorized).reason,
-    pendingTell(authorized.actionId, 'pending', document.deadline.at),
-  )
 }
 
 /** What the caller of a waiting call is told. */
@@ -141,44 +141,38 @@ function frozenParts({ call, rule, agent }: Authorized, parts: Parts): EvidenceP
 }
 
 /** Stands beside its capsule in one append: an item nobody can decide must not exist. */
-export function openingEntries(known: Known, capsule: Capsule, parts: Parts): JournalEntry[] {
-  const { opening, rule, requestDigest, manifestDigest, identified, world } = known
-  if (opening === undefined) return []
-  if (rule === undefined || requestDigest === undefined || manifestDigest === undefined)
-    throw new TypeError('a call that is put before a human was matched')
-  if (identified.kind === 'unknown') throw new TypeError('and its caller is known')
+export function openingEntry({ known }: Asked, capsule: Capsule, parts: Parts): JournalEntry {
+  const { opening, rule, agent, world } = known
   const { hitl } = opening
   const deadline = deadlineAt(hitl, 0)
-  return [
-    signed(
-      'APPROVAL_OPENED',
-      {
-        approval_id: known.actionId,
-        capsule_id: capsule.capsule_id,
-        agent: identified.agent,
-        operator: world.operator,
-        developer: identified.developer,
-        tool: rule.tool,
-        request_digest: requestDigest,
-        policy_digest: world.policy.digest,
-        manifest_digest: manifestDigest,
-        document_digest: opening.documentDigest,
-        opened_at: capsule.timestamp,
-        expires_at: expiryOf(capsule.timestamp, deadline),
-        on_expiry: deadline.on_expiry,
-        ttl_seconds: hitl.ttl_seconds,
-        quorum: hitl.quorum,
-        roles: hitl.roles,
-        min_assurance: hitl.min_assurance,
-        on_approval: hitl.on_approval,
-        ladder: hitl.ladder,
-        reminders: hitl.reminders_seconds,
-        refusal_seconds: hitl.refusal_seconds ?? hitl.ttl_seconds,
-        call_identity: opening.callIdentity,
-      },
-      parts,
-    ),
-  ]
+  return signed(
+    'APPROVAL_OPENED',
+    {
+      approval_id: known.actionId,
+      capsule_id: capsule.capsule_id,
+      agent: agent.agent,
+      operator: world.operator,
+      developer: agent.developer,
+      tool: rule.tool,
+      request_digest: known.requestDigest,
+      policy_digest: world.policy.digest,
+      manifest_digest: known.manifestDigest,
+      document_digest: opening.documentDigest,
+      opened_at: capsule.timestamp,
+      expires_at: expiryOf(capsule.timestamp, deadline),
+      on_expiry: deadline.on_expiry,
+      ttl_seconds: hitl.ttl_seconds,
+      quorum: hitl.quorum,
+      roles: hitl.roles,
+      min_assurance: hitl.min_assurance,
+      on_approval: hitl.on_approval,
+      ladder: hitl.ladder,
+      reminders: hitl.reminders_seconds,
+      refusal_seconds: hitl.refusal_seconds ?? hitl.ttl_seconds,
+      call_identity: opening.callIdentity,
+    },
+    parts,
+  )
 }
 
 /** What sent the call to a human: policies, or constraints whose failure asks instead of blocking. */

@@ -3,7 +3,7 @@ import { advance } from './advance.js'
 import { openItem, routedBy } from './approve-open.js'
 import { approvalOf, asks } from './authorize.js'
 import { withoutPending } from './constrain.js'
-import { Exit } from './exit.js'
+import { type Exit, type Refused, refuse } from './exit.js'
 import type { Approved, Authorized, Parts, Run } from './stage.js'
 
 const POLICY = { kind: 'policy' } as const
@@ -15,14 +15,14 @@ export const APPROVAL_RECORD = 'dev.capsulegate.approval'
  * question is joined or asked, and the call leaves here. In observe mode nobody is asked: the record
  * says that somebody would have been.
  */
-export async function approve(authorized: Authorized, parts: Parts): Promise<Approved> {
+export async function approve(authorized: Authorized, parts: Parts): Promise<Approved | Exit> {
   const { item } = authorized
   if (item.kind === 'granted') {
     return running(authorized, item.run, item.approval.approvalId)
   }
   if (item.kind === 'standing') return running(authorized, item.run, item.grant)
   if (asks(authorized, authorized.decision)) {
-    if (!parts.approvals) throw nobodyToAsk(authorized)
+    if (!parts.approvals) return nobodyToAsk(authorized)
     return openItem(authorized, parts)
   }
   const { decisionId, supersedes } = closes(authorized)
@@ -63,5 +63,5 @@ function closes({ item, actionId }: Authorized): Pick<Approved, 'decisionId' | '
     : { decisionId: approval.approvalId, supersedes: approval.parent }
 }
 
-const nobodyToAsk = (authorized: Authorized): Exit =>
-  new Exit(withoutPending(authorized), 'decision_needed', routedBy(authorized).reason)
+const nobodyToAsk = (authorized: Authorized): Refused =>
+  refuse(withoutPending(authorized), 'decision_needed', routedBy(authorized).reason)

@@ -8,7 +8,7 @@ import type { Approval, CedarValue, EvidencePart, PolicyDecision, PolicyRequest 
 import { advance } from './advance.js'
 import { closing, findItem } from './approve-find.js'
 import { withoutPending } from './constrain.js'
-import { Exit } from './exit.js'
+import { type Exit, type Refused, refuse, type Tell } from './exit.js'
 import { replayOf } from './replay.js'
 import type { Authorized, Constrained, Item, Parts, World } from './stage.js'
 import { findStanding } from './standing.js'
@@ -23,16 +23,19 @@ const UNCOMPARABLE: ReadonlySet<string> = new Set(['args_invalid', 'args_too_lar
  * for the same key and request is found first: it needs no new approval, but what policy denies by now
  * is not handed out again. Where a human would have to be asked, a standing grant may stand in, and Cedar decides again.
  */
-export async function authorize(judged: Constrained, parts: Parts): Promise<Authorized> {
+export async function authorize(judged: Constrained, parts: Parts): Promise<Authorized | Exit> {
   const keyHash = hashKey(judged, parts)
   const replay = keyHash === null ? null : await replayOf(judged, keyHash, parts)
   if (replay !== null) {
+    if (replay.exit === 'refused') return replay
     const decision = decide(judged, false)
-    await obey(decision, withDecision(judged, decision, parts), null, parts)
-    throw replay
+    const obeyed = await obey(decision, withDecision(judged, decision, parts), null, parts)
+    return 'exit' in obeyed ? obeyed : replay
   }
 
-  let item = await findItem(judged, parts)
+  const found = await findItem(judged, parts)
+  if ('exit' in found) return found
+  let item: Item = found
   const constrained = underDigestOf(item, judged)
   let decision = decide(constrained, item.kind === 'granted')
   if (item.kind !== 'granted' && asks(constrained, decision)) {
@@ -44,11 +47,8 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
     }
   }
   const known = withDecision(constrained, decision, parts)
-  return advance(known, {
-    decision: await obey(decision, known, approvalOf(item), parts),
-    keyHash,
-    item,
-  })
+  const obeyed = await obey(decision, known, approvalOf(item), parts)
+  return 'exit' in obeyed ? obeyed : advance(known, { decision: obeyed, keyHash, item })
 }
 
 /** Leaves where policy denies or fails; what it would ask a human passes. Denials are only told in observe mode. */
@@ -57,9 +57,9 @@ async function obey(
   known: Constrained,
   approval: Approval | null,
   parts: Parts,
-): Promise<Authorized['decision']> {
+): Promise<Authorized['decision'] | Refused> {
   if (decision.kind === 'error' && UNCOMPARABLE.has(decision.errorClass)) {
-    throw new Exit(
+    return refuse(
       withoutPending(known),
       'arguments_invalid',
       { observed: decision.errorClass },
@@ -73,12 +73,12 @@ async function obey(
       actionId: known.actionId,
       detail: decision.detail,
     })
-    throw new Exit(withoutPending(known), 'policy_error', { observed: decision.errorClass })
+    return refuse(withoutPending(known), 'policy_error', { observed: decision.errorClass })
   }
   if (decision.kind === 'deny' && known.mode === 'enforce') {
     const all = withoutPending(known)
     // What policy now denies nobody can approve any more: the item ends with this call.
-    throw new Exit(
+    return refuse(
       approval === null ? all : await closing(all, approval, parts),
       'policy_denied',
       { policy_ids: decision.policies },
@@ -92,7 +92,7 @@ async function obey(
 export const ownWords = (
   { reason }: Extract<PolicyDecision, { kind: 'deny' }>,
   { denyDetail }: Parts,
-): Exit['tell'] => (reason === null || denyDetail === 'code' ? {} : { deny_message: reason })
+): Tell => (reason === null || denyDetail === 'code' ? {} : { deny_message: reason })
 
 /** An item from before an upgrade has the older digest: grant, claims and records go on under that one. */
 function underDigestOf(item: Item, constrained: Constrained): Constrained {

@@ -3,7 +3,7 @@ import type { Plain } from '../core/json/value.js'
 import type { EvidencePart, Identified, PolicyRequest } from '../ports.js'
 import type { Answer } from './answer.js'
 import { CEDAR_RECORD, cedarRecord, ownWords } from './authorize.js'
-import type { Exit, Reason } from './exit.js'
+import { type Reason, refuse, type Tell } from './exit.js'
 import { haltFor } from './halt.js'
 import { open } from './open.js'
 import { record } from './record.js'
@@ -34,19 +34,19 @@ export async function collect(
   const opened = open(call, agent, parts)
   const { world } = opened
   const { tool } = dispatched
-  const refuse = (
+  const refused = (
     code: 'halted' | 'policy_denied' | 'policy_error' | 'unauthenticated',
     reason: Reason,
     known: Known = opened,
-    tell: Exit['tell'] = {},
-  ): Promise<Answer> => record({ kind: 'refused', known, code, reason, tell }, parts)
+    tell: Tell = {},
+  ): Promise<Answer> => record(refuse(known, code, reason, tell), parts)
 
   if (!parts.identity.isStillKnown(agent))
-    return refuse('unauthenticated', { detail: 'agent_gone' })
+    return refused('unauthenticated', { detail: 'agent_gone' })
   const halt = haltFor(parts.halts(), { agent: agent.agent, tool, operator: world.operator })
-  if (halt !== null) return refuse('halted', { observed: { ...halt } })
+  if (halt !== null) return refused('halted', { observed: { ...halt } })
   const request = askedBefore(found.value, agent)
-  if (request === null) return refuse('policy_denied', { observed: 'evidence_gone' })
+  if (request === null) return refused('policy_denied', { observed: 'evidence_gone' })
   const decision = world.policy.decide(request)
   const manifest = world.manifests.find(({ manifest }) =>
     manifest.rules.some((rule) => rule.tool === tool),
@@ -54,16 +54,16 @@ export async function collect(
   const observing = world.mode === 'observe' || manifest?.manifest.mode === 'observe'
   const mode = observing ? 'observe' : 'enforce'
   if (decision.kind !== 'error' && (decision.kind !== 'deny' || observing))
-    return { kind: 'replayed', actionId, capsuleId, response }
+    return { kind: 'replayed', caller: agent, actionId, capsuleId, response }
   const { entry, part } = cedarRecord(decision, mode, world, parts)
   const known: Known = { ...opened, mode, records: [entry], evidence: [part] }
   if (decision.kind === 'error') {
     const { detail, errorClass } = decision
     parts.report({ level: 'error', event: 'policy_error', actionId: opened.actionId, detail })
-    return refuse('policy_error', { observed: errorClass }, known)
+    return refused('policy_error', { observed: errorClass }, known)
   }
   const tell = ownWords(decision, parts)
-  return refuse('policy_denied', { policy_ids: decision.policies }, known, tell)
+  return refused('policy_denied', { policy_ids: decision.policies }, known, tell)
 }
 
 /** What policy was asked about this action, with its agent as it is now and nobody's approval. */

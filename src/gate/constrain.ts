@@ -10,7 +10,7 @@ import type { NotRead } from '../core/manifest/read-result.js'
 import type { BudgetClaim, BudgetReading, EvidencePart } from '../ports.js'
 import { advance } from './advance.js'
 import { jsonPart } from './dispatch.js'
-import { Exit } from './exit.js'
+import { type Refused, refuse } from './exit.js'
 import type { Admitted, Constrained, Known, MustAsk, Parts } from './stage.js'
 
 /**
@@ -18,7 +18,7 @@ import type { Admitted, Constrained, Known, MustAsk, Parts } from './stage.js'
  * become claims, decided at `reserve` where taking and checking are one step. A failure that blocks
  * leaves here; in observe mode it is recorded as `fail`, `blocking: false` (DESIGN §6).
  */
-export function constrain(admitted: Admitted, parts: Parts): Constrained {
+export function constrain(admitted: Admitted, parts: Parts): Constrained | Refused {
   const records: ConstraintRecord[] = []
   const evidence: EvidencePart[] = []
   const claims: BudgetClaim[] = []
@@ -51,7 +51,7 @@ export function constrain(admitted: Admitted, parts: Parts): Constrained {
   const constrained = advance(admitted, { records, evidence, claims, asking })
   if (stopping !== null) {
     const { id, judged } = stopping
-    throw new Exit(
+    return refuse(
       withoutPending(constrained),
       judged.result === 'error' ? 'constraint_error' : 'constraint_failed',
       { constraint: id, threshold: judged.thresholds, observed: judged.inputs },

@@ -6,7 +6,7 @@ import { plainText } from '../core/json/plain-text.js'
 import type { Plain } from '../core/json/value.js'
 import { rowOf } from '../core/verdict/observed.js'
 import type { Dispatch, Dispatched, EvidencePart, EvidenceRecord } from '../ports.js'
-import { type Ending, RecordUnavailable } from './exit.js'
+import { RecordUnavailable, type Sent } from './exit.js'
 import { capturedRequest } from './frozen.js'
 import type { Known, Parts, Reserved } from './stage.js'
 
@@ -15,12 +15,12 @@ import type { Known, Parts, Reserved } from './stage.js'
  * (promise 2); one generation number and the agent's own credentials are read again just before it
  * does (promise 5).
  */
-export async function send(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promise<Ending> {
+export async function send(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promise<Sent> {
   await recordIntent(reserved, parts)
   await parts.seam('before_first_byte')
   const dispatched = await run(reserved, dispatch, parts)
   await parts.seam('after_last_byte')
-  return { kind: 'dispatched', known: reserved, code: rowOf(dispatched.observation), dispatched }
+  return { exit: 'sent', known: reserved, code: rowOf(dispatched.observation), dispatched }
 }
 
 /** A dispatch that throws has an unknown outcome: bytes may have left. */

@@ -1,7 +1,7 @@
 import type { Plain } from '../core/json/value.js'
 import type { Code, RefusalCode } from '../core/verdict/table.js'
-import type { Appended, Approval, Dispatched, HeldResponse } from '../ports.js'
-import type { Known } from './stage.js'
+import type { Approval, Dispatched, HeldResponse } from '../ports.js'
+import type { Authorized, Known, Opening, Reserved } from './stage.js'
 
 /** The private reason: machine-readable, without times or ids, so that two engines digest it alike (seed §5.4). */
 export type Reason = {
@@ -11,80 +11,59 @@ export type Reason = {
   readonly observed?: Plain
   readonly detail?: string
 }
+/** Members the caller may see in the problem document. */
+export type Tell = { readonly [name: string]: Plain }
 
-/** A stage leaves the pipeline before dispatch by throwing this; the spine's one catch concludes it. */
-export class Exit extends Error {
+/** A stage's other result: the call goes no further, and this is what becomes of it. */
+export type Exit = Refused | Asked | Joined | RefusedBefore | Replayed
+
+export type Refused = {
+  readonly exit: 'refused'
   readonly known: Known
-  readonly code: RefusalCode
+  readonly code: Exclude<RefusalCode, 'approval_pending'>
   readonly reason: Reason
-  /** Members the caller may see in the problem document. */
-  readonly tell: { readonly [name: string]: Plain }
-
-  constructor(known: Known, code: RefusalCode, reason: Reason = {}, tell: Exit['tell'] = {}) {
-    super(code)
-    this.known = known
-    this.code = code
-    this.reason = reason
-    this.tell = tell
-  }
+  readonly tell: Tell
 }
-
+/** A person is asked; the call waits as an open item. */
+export type Asked = {
+  readonly exit: 'asked'
+  readonly known: Authorized & { readonly opening: Opening; readonly supersedes: string | null }
+  readonly code: 'approval_pending'
+  readonly reason: Reason
+  readonly tell: Tell
+}
+/** A person is already asked about exactly this call: the same answer again, an event and no capsule. */
+export type Joined = { readonly exit: 'joined'; readonly known: Known; readonly approval: Approval }
+/** A person refused this call and that stands: the same answer again, an event and no capsule. */
+export type RefusedBefore = {
+  readonly exit: 'refused_before'
+  readonly known: Known
+  readonly approval: Approval
+}
 /** The answer already exists: a stored response is given again and no new capsule is written. */
-export class Replay extends Error {
+export type Replayed = {
+  readonly exit: 'replayed'
   readonly known: Known
   readonly original: { readonly actionId: string; readonly capsuleId: string }
   readonly response: HeldResponse
-  constructor(known: Known, original: Replay['original'], response: HeldResponse) {
-    super('replay')
-    this.known = known
-    this.original = original
-    this.response = response
-  }
+}
+/** The call went through to dispatch; what was observed says how it ended. */
+export type Sent = {
+  readonly exit: 'sent'
+  readonly known: Reserved
+  readonly code: Code
+  readonly dispatched: Dispatched
 }
 
-/** Somebody is already asked about exactly this call: the same answer again, an event and no capsule. */
-export class Join extends Error {
-  readonly known: Known
-  readonly approval: Approval
-  constructor(known: Known, approval: Approval) {
-    super('join')
-    this.known = known
-    this.approval = approval
-  }
-}
+/** What a capsule concludes. */
+export type Ending = Refused | Asked | Sent
 
-/** A person refused this call and that stands: the same answer again, an event and no capsule. */
-export class Refused extends Error {
-  readonly known: Known
-  readonly approval: Approval
-  constructor(known: Known, approval: Approval) {
-    super('refused')
-    this.known = known
-    this.approval = approval
-  }
-}
+export const refuse = (
+  known: Known,
+  code: Refused['code'],
+  reason: Reason = {},
+  tell: Tell = {},
+): Refused => ({ exit: 'refused', known, code, reason, tell })
 
 /** The record cannot be written: nothing may be promised (promise 1). */
 export class RecordUnavailable extends Error {}
-
-/** How a call ended: what the record will say. */
-export type Ending =
-  | {
-      readonly kind: 'refused'
-      readonly known: Known
-      readonly code: RefusalCode
-      readonly reason: Reason
-      readonly tell: Exit['tell']
-    }
-  | {
-      readonly kind: 'dispatched'
-      readonly known: Known
-      readonly code: Code
-      readonly dispatched: Dispatched
-    }
-
-export type Concluded = {
-  readonly actionId: string
-  readonly capsuleId: string
-  readonly line: Appended
-}

@@ -9,7 +9,7 @@ import type { RefusalCode } from '../core/verdict/table.js'
 import type { EvidencePart } from '../ports.js'
 import { advance } from './advance.js'
 import { saltedPart } from './dispatch.js'
-import { Exit } from './exit.js'
+import { type Refused, refuse } from './exit.js'
 import type { Known, Matched, Parts, Recognized } from './stage.js'
 
 const UNMATCHED = {
@@ -31,14 +31,14 @@ const CONSUMED =
 const UNREAD = 'the mount left the body of a known caller unread'
 
 /** Which tool is this, and can its arguments be read without doubt? Unmatched and unreadable end here. */
-export function match(opened: Recognized, parts: Parts): Matched {
+export function match(opened: Recognized, parts: Parts): Matched | Refused {
   const { world } = opened
   const received = bodyOf(opened.call)
-  if (received.kind !== 'read') throw unreadBody(opened, received, parts)
+  if (received.kind !== 'read') return unreadBody(opened, received, parts)
   const found = matchRule(world.router, opened.call)
   if (!found.ok) {
     const known = advance(opened, { evidence: [unmatchedPart(opened.call, parts)] })
-    throw new Exit(known, UNMATCHED[found.code], { observed: found.code }, { fault: found.detail })
+    return refuse(known, UNMATCHED[found.code], { observed: found.code }, { fault: found.detail })
   }
   const { rule, manifest, manifestDigest } = found.route
   const mode = world.mode === 'observe' || manifest.mode === 'observe' ? 'observe' : 'enforce'
@@ -46,7 +46,7 @@ export function match(opened: Recognized, parts: Parts): Matched {
   const known = advance(opened, { call, rule, manifest, manifestDigest, mode })
   const read = readArgs(found, call)
   if (!read.ok) {
-    throw new Exit(
+    return refuse(
       known,
       UNREADABLE[read.code],
       { observed: { fault: read.code, ...(read.arg === undefined ? {} : { argument: read.arg }) } },
@@ -54,42 +54,44 @@ export function match(opened: Recognized, parts: Parts): Matched {
     )
   }
   const { args, body, notJudged, notRead } = read
-  if (mode === 'enforce') refuseUnread(known, notRead)
+  const unread = mode === 'enforce' ? unreadName(known, notRead) : null
+  if (unread !== null) return unread
   const { requestDigest, requestOctets } = digestRequest(call, rule, parts)
   return advance(known, { args, body, notJudged, notRead, requestDigest, requestOctets })
 }
 
 /** Frameworks act on what the gate ignores; in observe mode the names are recorded instead (DESIGN §6). */
-function refuseUnread(known: Known, { query: [name], members: [pointer] }: NotRead): void {
+function unreadName(known: Known, { query: [name], members: [pointer] }: NotRead): Refused | null {
   if (name !== undefined) {
     const fault = `the tool does not read ${JSON.stringify(name)} from the query`
-    throw new Exit(known, 'query_not_read', { observed: name }, { fault, not_read: name })
+    return refuse(known, 'query_not_read', { observed: name }, { fault, not_read: name })
   }
   if (pointer !== undefined) {
     const fault = `the tool does not read ${pointer === '' ? 'the body' : pointer}`
-    throw new Exit(known, 'member_not_read', { observed: pointer }, { fault, pointer })
+    return refuse(known, 'member_not_read', { observed: pointer }, { fault, pointer })
   }
+  return null
 }
 
-function unreadBody(opened: Recognized, body: UnreadBody, parts: Parts): Exit {
+function unreadBody(opened: Recognized, body: UnreadBody, parts: Parts): Refused {
   const { actionId } = opened
   switch (body.kind) {
     case 'malformed': {
       const { fault } = body
-      return new Exit(opened, 'request_malformed', { observed: fault }, { fault })
+      return refuse(opened, 'request_malformed', { observed: fault }, { fault })
     }
     case 'too_large':
-      return new Exit(opened, 'body_too_large')
+      return refuse(opened, 'body_too_large')
     case 'aborted':
-      return new Exit(opened, 'body_aborted')
+      return refuse(opened, 'body_aborted')
     case 'consumed':
       parts.report({ level: 'error', event: 'body_consumed', actionId, detail: CONSUMED })
-      return new Exit(opened, 'body_consumed')
+      return refuse(opened, 'body_consumed')
     case 'no_room':
-      return new Exit(opened, 'bodies_exhausted', {}, { retry_after_seconds: 1 })
+      return refuse(opened, 'bodies_exhausted', {}, { retry_after_seconds: 1 })
     case 'unread':
       parts.report({ level: 'error', event: 'gate_failed', actionId, detail: UNREAD })
-      return new Exit(opened, 'gate_failed')
+      return refuse(opened, 'gate_failed')
   }
 }
 

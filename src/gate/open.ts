@@ -1,6 +1,6 @@
 import type { Call, Caller } from '../core/call/call.js'
 import type { Identified } from '../ports.js'
-import { Exit } from './exit.js'
+import { type Refused, refuse } from './exit.js'
 import type { Opened, Parts, Recognized } from './stage.js'
 
 /** An action of its own from the first moment: id, clock, the world it will be judged in, and who claims to call. */
@@ -28,11 +28,11 @@ function failed(error: unknown, parts: Parts): Identified {
 }
 
 /** Strangers leave before anything of their call is looked at: the answer tells them nothing about it. */
-export function recognize(opened: Opened): Recognized {
+export function recognize(opened: Opened): Recognized | Refused {
   if (isRecognized(opened)) return opened
   const { identified } = opened
   const detail = identified.kind === 'unknown' ? identified.why : ''
-  throw new Exit(opened, 'unauthenticated', { detail })
+  return refuse(opened, 'unauthenticated', { detail })
 }
 
 const isRecognized = (opened: Opened): opened is Recognized => opened.identified.kind === 'known'

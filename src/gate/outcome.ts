@@ -1,9 +1,8 @@
 import type { Capsule } from '../core/capsule/model.js'
-import { buildOutcome, type OutcomeInput } from '../core/capsule/outcome.js'
-import { subjectUrn } from '../core/statement/header.js'
-import { capsuleEntry } from './conclude.js'
+import type { OutcomeInput } from '../core/capsule/outcome.js'
 import { saltedPart } from './dispatch.js'
 import type { Parts } from './stage.js'
+import { evidenceOf, writeCapsule } from './write-capsule.js'
 
 /** What somebody who is entitled to says became of an action (seed §3.3). */
 export type OutcomeReport = {
@@ -25,10 +24,7 @@ export type OutcomeRecorded =
  * A statement of its own beside the original, which stays as it is. What is reported here the gate
  * did not see: `confirmed` by word is recorded as claimed and stays dispatched (promise 3).
  */
-export async function recordOutcome(
-  report: OutcomeReport,
-  parts: Pick<Parts, 'journal' | 'evidence' | 'signer' | 'crypto' | 'ids'>,
-): Promise<OutcomeRecorded> {
+export async function recordOutcome(report: OutcomeReport, parts: Parts): Promise<OutcomeRecorded> {
   const lines = await parts.journal.find(report.actionId)
   const original = lines
     .flatMap((line) => (line.type === 'CAPSULE' ? [line.capsule] : []))
@@ -38,41 +34,32 @@ export async function recordOutcome(
   if (effect === undefined) return { kind: 'never_dispatched', capsuleId: capsule_id }
   const actionId = parts.ids.actionId()
   const at = parts.journal.timestamp()
-  const capsule = buildOutcome(
-    {
-      identity: {
-        action_id: actionId,
-        operator: original.operator,
-        developer: original.developer,
-        timestamp: at,
-      },
-      original: {
-        capsule_id,
-        decision_id: original['dev.capsulegate.decision_id'] ?? original.action_id,
-        effect: effectMeta(effect),
-      },
-      outcome: {
-        kind: 'claimed',
-        status: report.status === 'confirmed' ? 'completed' : report.status,
-      },
-      external_ref: report.ref,
-    },
-    parts.crypto,
-  )
   // Who said so is private; the statement says what was said.
   const said = saltedPart('observation', 'outcome', { ...report }, parts)
-  await Promise.all([
-    parts.evidence.put({
-      actionId,
-      operator: original.operator,
-      subject: null,
-      at,
-      parts: [said],
-    }),
-    parts.journal.append([
-      capsuleEntry(capsule, null, 'outcome', subjectUrn(original.operator, original.action_id)),
-    ]),
-  ])
+  const { operator, developer } = original
+  const { capsule } = await writeCapsule(
+    {
+      what: {
+        kind: 'outcome',
+        input: {
+          identity: { action_id: actionId, operator, developer, timestamp: at },
+          original: {
+            capsule_id,
+            decision_id: original['dev.capsulegate.decision_id'] ?? original.action_id,
+            effect: effectMeta(effect),
+          },
+          outcome: {
+            kind: 'claimed',
+            status: report.status === 'confirmed' ? 'completed' : report.status,
+          },
+          external_ref: report.ref,
+        },
+        of: { operator, actionId: original.action_id },
+      },
+      evidence: evidenceOf({ operator, actionId }, at, [said]),
+    },
+    parts,
+  )
   return { kind: 'recorded', actionId, capsule }
 }
 

@@ -1,9 +1,8 @@
-import { buildCapsule } from '../core/capsule/build.js'
 import { hex } from '../core/hex.js'
 import { jsonDigest } from '../core/json/build.js'
 import { utf8 } from '../core/text.js'
-import { capsuleEntry } from './conclude.js'
 import type { Parts } from './stage.js'
+import { writeCapsule } from './write-capsule.js'
 
 export type PassedThrough = {
   readonly method: string
@@ -24,36 +23,41 @@ export async function recordPassthrough(
   const world = parts.world()
   const actionId = parts.ids.actionId()
   const empty = { alg: 'sha-256', digest: hex(crypto.sha256(utf8(''))), length: 0 } as const
-  const capsule = buildCapsule(
+  const { capsule } = await writeCapsule(
     {
-      identity: {
-        action_id: actionId,
-        action_type: 'fyi',
-        operator: world.operator,
-        developer: 'anonymous',
-        timestamp: journal.timestamp(),
-      },
-      verdict: {
-        kind: 'ran',
-        by: { kind: 'policy' },
-        effect: {
-          type: 'dev.capsulegate.pass_through',
-          irreversibility_class: 'two_way',
-          request_digest: jsonDigest({ ...passed, salt: parts.tenantSalt }, crypto),
-          request_octets: empty,
+      what: {
+        kind: 'verdict',
+        input: {
+          identity: {
+            action_id: actionId,
+            action_type: 'fyi',
+            operator: world.operator,
+            developer: 'anonymous',
+            timestamp: journal.timestamp(),
+          },
+          verdict: {
+            kind: 'ran',
+            by: { kind: 'policy' },
+            effect: {
+              type: 'dev.capsulegate.pass_through',
+              irreversibility_class: 'two_way',
+              request_digest: jsonDigest({ ...passed, salt: parts.tenantSalt }, crypto),
+              request_octets: empty,
+            },
+            observation: { kind: 'claimed', ok: true },
+            verdict_class: 'executed',
+          },
+          constraints: [],
+          extensions: {
+            'dev.capsulegate.policy_digest': world.policy.digest,
+            'dev.capsulegate.mode': world.mode,
+            'dev.capsulegate.decision_id': actionId,
+          },
         },
-        observation: { kind: 'claimed', ok: true },
-        verdict_class: 'executed',
       },
-      constraints: [],
-      extensions: {
-        'dev.capsulegate.policy_digest': world.policy.digest,
-        'dev.capsulegate.mode': world.mode,
-        'dev.capsulegate.decision_id': actionId,
-      },
+      evidence: null,
     },
-    crypto,
+    parts,
   )
-  await journal.append([capsuleEntry(capsule, null)])
   return { actionId, capsuleId: capsule.capsule_id }
 }

@@ -1,8 +1,7 @@
-import { buildCapsule } from '../core/capsule/build.js'
 import type { Approval } from '../ports.js'
-import { capsuleEntry } from './conclude.js'
 import { grantEntry } from './resolve-record.js'
 import type { Parts } from './stage.js'
+import { writeCapsule } from './write-capsule.js'
 
 /** A capsule that asks a human, without the event that says whom and until when. */
 export type Unasked = {
@@ -32,26 +31,31 @@ const isDecided = ({ votes, hitl }: Approval): boolean =>
 
 async function closeUnasked(item: Unasked, parts: Parts): Promise<void> {
   const { policy, mode } = parts.world()
-  const capsule = buildCapsule(
+  await writeCapsule(
     {
-      identity: {
-        action_id: parts.ids.actionId(),
-        action_type: 'decide',
-        operator: item.operator,
-        developer: item.developer,
-        timestamp: parts.journal.timestamp(),
+      what: {
+        kind: 'verdict',
+        input: {
+          identity: {
+            action_id: parts.ids.actionId(),
+            action_type: 'decide',
+            operator: item.operator,
+            developer: item.developer,
+            timestamp: parts.journal.timestamp(),
+          },
+          verdict: { kind: 'refused', verdict_class: 'engine_failure' },
+          constraints: [],
+          extensions: {
+            'dev.capsulegate.policy_digest': policy.digest,
+            'dev.capsulegate.mode': mode,
+            'dev.capsulegate.decision_id': item.decision_id,
+          },
+          chain: { supersedes: item.capsule_id },
+        },
       },
-      verdict: { kind: 'refused', verdict_class: 'engine_failure' },
-      constraints: [],
-      extensions: {
-        'dev.capsulegate.policy_digest': policy.digest,
-        'dev.capsulegate.mode': mode,
-        'dev.capsulegate.decision_id': item.decision_id,
-      },
-      chain: { supersedes: item.capsule_id },
+      evidence: null,
     },
-    parts.crypto,
+    parts,
   )
-  await parts.journal.append([capsuleEntry(capsule, null)])
   parts.report({ level: 'warn', event: 'unasked_closed', actionId: item.decision_id })
 }

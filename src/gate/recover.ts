@@ -1,9 +1,8 @@
-import { buildCapsule } from '../core/capsule/build.js'
 import type { By } from '../core/capsule/input.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
-import { capsuleEntry } from './conclude.js'
 import { recallRun } from './resolve-recall.js'
 import type { Parts } from './stage.js'
+import { writeCapsule } from './write-capsule.js'
 
 /** An ACTION_DISPATCHED line that no capsule concludes, as the fold found it. */
 export type Orphan = MembersOf<'ACTION_DISPATCHED'>
@@ -19,39 +18,45 @@ export async function recover(orphans: readonly Orphan[], parts: Parts): Promise
 }
 
 async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
-  const capsule = buildCapsule(
+  await writeCapsule(
     {
-      identity: {
-        action_id: orphan.action_id,
-        action_type: 'decide',
-        operator: orphan.operator,
-        developer: orphan.developer,
-        timestamp: parts.journal.timestamp(),
-      },
-      verdict: {
-        kind: 'recovered',
-        by: await behind(orphan, parts),
-        effect: {
-          type: orphan.effect_type,
-          irreversibility_class: orphan.irreversibility_class,
-          request_digest: orphan.request_digest,
-          request_octets: orphan.request_octets,
+      what: {
+        kind: 'verdict',
+        input: {
+          identity: {
+            action_id: orphan.action_id,
+            action_type: 'decide',
+            operator: orphan.operator,
+            developer: orphan.developer,
+            timestamp: parts.journal.timestamp(),
+          },
+          verdict: {
+            kind: 'recovered',
+            by: await behind(orphan, parts),
+            effect: {
+              type: orphan.effect_type,
+              irreversibility_class: orphan.irreversibility_class,
+              request_digest: orphan.request_digest,
+              request_octets: orphan.request_octets,
+            },
+          },
+          constraints: orphan.constraints,
+          extensions: {
+            'dev.capsulegate.manifest_digest': orphan.manifest_digest,
+            'dev.capsulegate.policy_digest': orphan.policy_digest,
+            'dev.capsulegate.mode': orphan.mode,
+            'dev.capsulegate.decision_id': orphan.decision_id,
+          },
+          ...(orphan.supersedes === undefined ? {} : { chain: { supersedes: orphan.supersedes } }),
         },
       },
-      constraints: orphan.constraints,
-      extensions: {
-        'dev.capsulegate.manifest_digest': orphan.manifest_digest,
-        'dev.capsulegate.policy_digest': orphan.policy_digest,
-        'dev.capsulegate.mode': orphan.mode,
-        'dev.capsulegate.decision_id': orphan.decision_id,
-      },
-      ...(orphan.supersedes === undefined ? {} : { chain: { supersedes: orphan.supersedes } }),
+      // Put before the dispatch line, when the call was judged.
+      evidence: null,
+      settles: { outcome: 'commit', replayable: false },
+      urgent: true,
     },
-    parts.crypto,
+    parts,
   )
-  const settlement = { kind: 'commit', capsuleId: capsule.capsule_id, replayable: false } as const
-  await parts.journal.append([capsuleEntry(capsule, settlement)], { urgent: true })
-  await parts.state.settle(orphan.action_id, settlement)
   parts.report({ level: 'warn', event: 'recovered', actionId: orphan.action_id })
 }
 

@@ -5,7 +5,7 @@ import { toPlain } from '../core/json/value.js'
 import { utf8 } from '../core/text.js'
 import type { EvidencePart, HeldResponse, KeyState } from '../ports.js'
 import { withoutPending } from './constrain.js'
-import { Exit, Replay } from './exit.js'
+import { type Refused, type Replayed, refuse } from './exit.js'
 import type { Constrained, Known, Parts } from './stage.js'
 
 /**
@@ -17,23 +17,24 @@ export async function replayOf(
   known: Constrained,
   keyHash: string,
   parts: Parts,
-): Promise<Replay | null> {
+): Promise<Replayed | Refused | null> {
   const held = await parts.state.keyState(known.world.operator, known.agent.agent, keyHash)
   if (held === null || held.state !== 'completed') return null
   if (!isSameRequest(held, known, parts)) {
-    throw new Exit(withoutPending(known), 'idempotency_mismatch')
+    return refuse(withoutPending(known), 'idempotency_mismatch')
   }
   const found = await parts.evidence.byAction(held.actionId)
   const response = found.state === 'present' ? storedResponse(found.value) : null
   if (response === null) {
-    throw new Exit(
+    return refuse(
       withoutPending(known),
       'idempotency_in_flight',
       { observed: 'response_not_kept' },
       { held_by: held.actionId },
     )
   }
-  return new Replay(known, { actionId: held.actionId, capsuleId: held.capsuleId }, response)
+  const { actionId, capsuleId } = held
+  return { exit: 'replayed', known, original: { actionId, capsuleId }, response }
 }
 
 /** A key claimed before an upgrade holds the older digest of its request. */

@@ -1,12 +1,15 @@
 import type { BudgetClaim, BudgetReading, Conflict, Reservation } from '../ports.js'
 import { advance } from './advance.js'
 import { recordReadings, withoutPending } from './constrain.js'
-import { Exit } from './exit.js'
+import { type Refused, refuse } from './exit.js'
 import { isSameRequest } from './replay.js'
 import type { Approved, MustAsk, Parts, Reserved } from './stage.js'
 
 /** Grant, idempotency key and budgets in one atomic step: after it nobody else can have them. */
-export async function reserve(approved: Approved, parts: Parts): Promise<Reserved | MustAsk> {
+export async function reserve(
+  approved: Approved,
+  parts: Parts,
+): Promise<Reserved | MustAsk | Refused> {
   const outcome = await claim(approved, parts)
   if (outcome.kind === 'reserved') {
     return advance(withReadings(approved, outcome.readings, parts), { reserved: true })
@@ -25,7 +28,7 @@ export async function reserve(approved: Approved, parts: Parts): Promise<Reserve
     }
   }
   // Nothing was taken: the item this call would have closed stays as it is.
-  throw refusal(unbound, outcome, parts)
+  return refusal(unbound, outcome, parts)
 }
 
 const asksAt = (id: string, { manifest }: Approved): boolean =>
@@ -58,7 +61,7 @@ const claim = (approved: Approved, { state }: Parts): Promise<Reservation | Conf
     budgets: budgetsOf(approved),
   })
 
-function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
+function refusal(approved: Approved, conflict: Conflict, parts: Parts): Refused {
   switch (conflict.kind) {
     case 'budget': {
       const known = withReadings(approved, conflict.readings, parts)
@@ -67,7 +70,7 @@ function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
       )
       const claim = approved.claims.find(({ constraint }) => constraint === broken?.constraint)
       const code = claim?.kind === 'dedupe' ? 'duplicate_call' : 'budget_exceeded'
-      return new Exit(
+      return refuse(
         known,
         code,
         {
@@ -82,20 +85,20 @@ function refusal(approved: Approved, conflict: Conflict, parts: Parts): Exit {
       const known = withoutPending(approved)
       const { holder } = conflict
       return isSameRequest(holder, approved, parts)
-        ? new Exit(
+        ? refuse(
             known,
             'idempotency_in_flight',
             { observed: holder.state },
             { held_by: holder.actionId },
           )
-        : new Exit(known, 'idempotency_mismatch')
+        : refuse(known, 'idempotency_mismatch')
     }
     case 'keys_exhausted':
-      return new Exit(withoutPending(approved), 'keys_exhausted')
+      return refuse(withoutPending(approved), 'keys_exhausted')
     case 'grant':
     case 'item': {
       const why = conflict.kind === 'item' ? 'in_use' : conflict.why
-      return new Exit(
+      return refuse(
         withoutPending(approved),
         'approval_closed',
         { observed: why },

@@ -1,10 +1,9 @@
-import { buildCapsule } from '../core/capsule/build.js'
 import { HumanDecision } from '../core/capsule/human.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { EvidencePart } from '../ports.js'
-import { capsuleEntry } from './conclude.js'
 import { saltedPart } from './dispatch.js'
 import type { Parts } from './stage.js'
+import { evidenceOf, writeCapsule } from './write-capsule.js'
 
 /** A blocked call that nothing has superseded: an open item by the seed's predicate (seed §5.4.4). */
 export type BlockedItem = {
@@ -31,7 +30,7 @@ export async function closeBlocked(
   by: { readonly person: Person; readonly reason: string },
   /** Asked once, under the claim; null for what is not open. */
   openItem: (capsuleId: string) => Promise<BlockedItem | null>,
-  parts: Pick<Parts, 'journal' | 'evidence' | 'state' | 'signer' | 'crypto' | 'ids' | 'tenantSalt'>,
+  parts: Parts,
 ): Promise<Closed> {
   const actionId = parts.ids.actionId()
   if ((await parts.state.claim(capsuleId, actionId)).kind === 'held') return { kind: 'busy' }
@@ -49,7 +48,7 @@ async function close(
   item: BlockedItem,
   actionId: string,
   { person, reason }: { readonly person: Person; readonly reason: string },
-  parts: Pick<Parts, 'journal' | 'evidence' | 'signer' | 'crypto' | 'ids' | 'tenantSalt'>,
+  parts: Parts,
 ): Promise<string> {
   const at = parts.journal.timestamp()
   const shown = saltedPart(
@@ -75,31 +74,27 @@ async function close(
     outcome: 'withdraw',
     at,
   })
-  const capsule = buildCapsule(
+  const { capsule } = await writeCapsule(
     {
-      identity: {
-        action_id: actionId,
-        action_type: 'decide',
-        operator: item.operator,
-        developer: item.developer,
-        timestamp: at,
+      what: {
+        kind: 'verdict',
+        input: {
+          identity: {
+            action_id: actionId,
+            action_type: 'decide',
+            operator: item.operator,
+            developer: item.developer,
+            timestamp: at,
+          },
+          verdict: { kind: 'disposed', decision, reason_digest: told.digest },
+          constraints: [],
+          extensions: {},
+          chain: { supersedes: item.capsule_id },
+        },
       },
-      verdict: { kind: 'disposed', decision, reason_digest: told.digest },
-      constraints: [],
-      extensions: {},
-      chain: { supersedes: item.capsule_id },
+      evidence: evidenceOf({ operator: item.operator, actionId }, at, [shown, told]),
     },
-    parts.crypto,
+    parts,
   )
-  await Promise.all([
-    parts.evidence.put({
-      actionId,
-      operator: item.operator,
-      subject: null,
-      at,
-      parts: [shown, told],
-    }),
-    parts.journal.append([capsuleEntry(capsule, null)]),
-  ])
   return capsule.capsule_id
 }

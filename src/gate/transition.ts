@@ -1,5 +1,4 @@
 import type { Deadline } from '../core/approval/deadline.js'
-import { buildCapsule } from '../core/capsule/build.js'
 import type { HumanDecision } from '../core/capsule/human.js'
 import type { Verdict } from '../core/capsule/input.js'
 import type { ConstraintRecord, ExpiryPolicy } from '../core/capsule/model.js'
@@ -7,8 +6,8 @@ import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import { TABLE, type TransitionCode } from '../core/verdict/table.js'
 import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
-import { capsuleEntry } from './conclude.js'
 import type { Parts } from './stage.js'
+import { evidenceOf, writeCapsule } from './write-capsule.js'
 
 /** One step of an open item that no call makes: decided, postponed, passed on, over. */
 export type Transition = {
@@ -31,43 +30,42 @@ export type Transition = {
   readonly events?: readonly JournalEntry[]
 }
 
-/** The other entrances' `conclude`: capsule → statement → journal, durable, superseding the item's parent. */
+/** The other entrances' `conclude`: one capsule, durable, superseding the item's parent. */
 export async function transition(step: Transition, parts: Parts): Promise<{ capsuleId: string }> {
-  const { approval, actionId, at } = step
+  const { approval, actionId, at, events = [] } = step
+  const { operator, developer } = approval
   const reason = reasonPart(step, parts)
-  const capsule = buildCapsule(
+  const { capsule } = await writeCapsule(
     {
-      identity: {
-        action_id: actionId,
-        action_type: 'decide',
-        operator: approval.operator,
-        developer: approval.developer,
-        timestamp: at,
+      what: {
+        kind: 'verdict',
+        input: {
+          identity: {
+            action_id: actionId,
+            action_type: 'decide',
+            operator,
+            developer,
+            timestamp: at,
+          },
+          verdict: verdictOf(step, reason.digest),
+          constraints: step.record === null ? [] : [step.record],
+          extensions: {
+            'dev.capsulegate.manifest_digest': approval.manifestDigest,
+            'dev.capsulegate.policy_digest': approval.policyDigest,
+            'dev.capsulegate.mode': 'enforce',
+            'dev.capsulegate.decision_id': approval.approvalId,
+            ...(step.deadline === undefined ? {} : { 'dev.capsulegate.deadline': step.deadline }),
+          },
+          chain: { supersedes: approval.parent },
+        },
       },
-      verdict: verdictOf(step, reason.digest),
-      constraints: step.record === null ? [] : [step.record],
-      extensions: {
-        'dev.capsulegate.manifest_digest': approval.manifestDigest,
-        'dev.capsulegate.policy_digest': approval.policyDigest,
-        'dev.capsulegate.mode': 'enforce',
-        'dev.capsulegate.decision_id': approval.approvalId,
-        ...(step.deadline === undefined ? {} : { 'dev.capsulegate.deadline': step.deadline }),
-      },
-      chain: { supersedes: approval.parent },
+      evidence: evidenceOf({ operator, actionId }, at, [...step.evidence, reason]),
+      // A decision without its evidence is none, and nobody waits for it as a call does.
+      awaited: true,
+      beside: () => events,
     },
-    parts.crypto,
+    parts,
   )
-  await parts.seam('before_capsule')
-  // One after the other: nobody waits for it as a call does, and a decision without its evidence is none.
-  await parts.evidence.put({
-    actionId,
-    operator: approval.operator,
-    subject: null,
-    at,
-    parts: [...step.evidence, reason],
-  })
-  await parts.journal.append([capsuleEntry(capsule, null), ...(step.events ?? [])])
-  await parts.seam('after_capsule')
   return { capsuleId: capsule.capsule_id }
 }
 

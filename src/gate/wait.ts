@@ -1,16 +1,10 @@
 import type { Call } from '../core/call/call.js'
-import { problem } from '../core/verdict/problem.js'
-import { type Code, TABLE, type TransitionCode } from '../core/verdict/table.js'
+import type { TransitionCode } from '../core/verdict/table.js'
 import type { Approval, Identified, Line } from '../ports.js'
-import type { Answer } from './answer.js'
+import { type Answer, type Refusal, refusal, type Waiting, waiting } from './answer.js'
 import { pendingTell } from './approve-open.js'
 import { collect } from './collect.js'
 import type { Parts } from './stage.js'
-
-type Named = Extract<Answer, { kind: 'refused' }>
-
-export const isPending = (answer: Answer): answer is Named =>
-  answer.kind === 'refused' && answer.code === 'approval_pending'
 
 /** `Prefer: wait` is a courtesy, not a lease: more than this no caller holds a connection (DESIGN §3). */
 const MOST_SECONDS = 20
@@ -21,13 +15,12 @@ const MOST_SECONDS = 20
  * over: the answer names the capsule that ended it. Otherwise the 202 after all.
  */
 export async function afterWaiting(
-  pending: Named,
+  pending: Waiting,
   call: Call,
-  caller: Identified,
   parts: Parts,
   govern: (call: Call) => Promise<Answer>,
 ): Promise<Answer> {
-  const id = String(pending.problem.approval_id)
+  const { approvalId: id, caller } = pending
   const approval = await decided(id, Math.min(call.waitSeconds, MOST_SECONDS) * 1000, parts)
   const retry = { ...call, approvalId: id, waitSeconds: 0 }
   switch (approval?.state.kind) {
@@ -37,7 +30,7 @@ export async function afterWaiting(
     case 'approved':
       return approval.hitl.on_approval === 'retry' && call.callerLeft?.() !== true
         ? govern(retry)
-        : pendingAnswer(approval)
+        : stillWaiting('pending', approval, caller)
     case 'closed':
       return (await closedAnswer(approval, call, caller, parts)) ?? govern(retry)
   }
@@ -83,16 +76,21 @@ function isAbout(line: Line, id: string): boolean {
 }
 
 /** The caller is told again what is already on record; the ids are the item's. */
-export function pendingAnswer({ approvalId, opened, state, deadline }: Approval): Answer {
+export function stillWaiting(
+  kind: Waiting['kind'],
+  { approvalId, opened, state, deadline }: Approval,
+  caller: Identified,
+): Waiting {
   const at = state.kind === 'approved' ? 'approved' : 'pending'
-  return named('approval_pending', approvalId, opened, pendingTell(approvalId, at, deadline.at))
+  const ids = { actionId: approvalId, capsuleId: opened }
+  return waiting(kind, approvalId, ids, pendingTell(approvalId, at, deadline.at), caller)
 }
 
 /** The ids are those of the person's refusal. */
-export function refusedAnswer({ approvalId, state }: Approval): Named {
+export function refusedBefore({ approvalId, state }: Approval, caller: Identified): Refusal {
   if (state.kind !== 'closed') throw new TypeError('what was refused is over')
   const { actionId, capsuleId } = state
-  return named('approval_refused', actionId, capsuleId, { approval_id: approvalId })
+  return refusal('approval_refused', { actionId, capsuleId }, { approval_id: approvalId }, caller)
 }
 
 /** How the item ended, where that is an answer to this caller; null where the caller has to ask anew. */
@@ -107,7 +105,7 @@ async function closedAnswer(
   const { actionId, capsuleId } = state
   const code = closureCode(approval)
   const tell = { approval_id: approval.approvalId }
-  if (code !== null) return named(code, actionId, capsuleId, tell)
+  if (code !== null) return refusal(code, { actionId, capsuleId }, tell, caller)
   if (approval.hitl.on_approval !== 'dispatch' || caller.kind === 'unknown') return null
   return collect(call, caller, { actionId, capsuleId }, parts)
 }
@@ -126,24 +124,5 @@ function closureCode({ state, votes, decided }: Approval): TransitionCode | null
       return 'approval_timed_out'
     default:
       return null
-  }
-}
-
-function named(
-  code: Code,
-  actionId: string,
-  capsuleId: string,
-  tell: { readonly [name: string]: string } | ReturnType<typeof pendingTell>,
-): Named {
-  const { verdict, status: told } = TABLE[code]
-  const status = told === 'upstream' ? 502 : told
-  return {
-    kind: 'refused',
-    actionId,
-    capsuleId,
-    code,
-    verdict,
-    status,
-    problem: problem(code, status, { actionId, capsuleId }, tell),
   }
 }

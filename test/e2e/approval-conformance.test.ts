@@ -59,13 +59,15 @@ const httpOf = ({ amount, order = 'o-1', as = 'support-bot', ...more }: Sent) =>
 
 function told(answer: Answer): Told {
   switch (answer.kind) {
-    case 'answered':
+    case 'executed':
       return { status: 200, code: null, approvalId: null, capsuleId: answer.capsuleId }
     case 'replayed':
       return { status: 200, code: null, approvalId: null, capsuleId: answer.capsuleId }
     case 'unrecorded':
       return { status: answer.status, code: answer.code, approvalId: null, capsuleId: null }
-    case 'refused': {
+    case 'refused':
+    case 'pending':
+    case 'joined': {
       const { approval_id, differs_at } = answer.problem
       return {
         status: answer.status,

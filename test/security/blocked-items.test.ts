@@ -4,7 +4,8 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { KEEP_BLOCKED } from '../../src/adapters/state/embedded/open-items.js'
 import type { RunningGate } from '../../src/config/wire.js'
 import { buildCapsule } from '../../src/core/capsule/build.js'
-import { capsuleEntry } from '../../src/gate/conclude.js'
+import { capsuleEntry } from '../../src/core/journal/entry.js'
+import { toSeal } from '../../src/core/statement/seal.js'
 import type { JournalLine } from '../../src/ports.js'
 import { type Plane, startPlane } from '../mounts/admin/harness.js'
 import { known } from '../support/lines.js'
@@ -47,7 +48,11 @@ async function block(gate: RunningGate, count: number): Promise<string[]> {
         nodeCrypto,
       ),
     )
-    await journal.append(capsules.map((capsule) => capsuleEntry(capsule, null)))
+    await journal.append(
+      capsules.map((capsule) =>
+        capsuleEntry(toSeal(capsule, 'agent_action'), { statement: 'agent_action', capsule }),
+      ),
+    )
     ids.push(...capsules.map(({ capsule_id }) => capsule_id))
   }
   return ids

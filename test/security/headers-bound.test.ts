@@ -128,10 +128,11 @@ describe('keys and items from before the upgrade', () => {
   const approve = (id: string) => decide(at.gate, id, person('alice'), { kind: 'approve' })
   const legacyOf = async (call: HttpCall): Promise<string> => {
     const { parts } = at.gate
-    return legacyDigest(
-      match(recognize(open(call, await identify(call.caller, parts), parts)), parts),
-      parts,
-    )
+    const recognized = recognize(open(call, await identify(call.caller, parts), parts))
+    if ('exit' in recognized) throw new Error(recognized.code)
+    const matched = match(recognized, parts)
+    if ('exit' in matched) throw new Error(matched.code)
+    return legacyDigest(matched, parts)
   }
 
   it('a completed key is replayed, and nothing is sent again', async () => {

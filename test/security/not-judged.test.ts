@@ -49,13 +49,13 @@ describe('what passes without being judged', () => {
     const sent = (trace: string, note: string) =>
       call('POST', `/pay?trace=${trace}`, { amount: '1', meta: { note } })
     const first = await govern(sent('a', 'x'))
-    if (first.kind !== 'refused') throw new Error(first.kind)
+    if (first.kind !== 'pending') throw new Error(first.kind)
     expect(first.code).toBe('approval_pending')
     expect(await partOf(first.actionId, 'approval', 'document')).toMatchObject({
       not_judged: { query: [['trace', 'a']], members: ['/meta'] },
     })
     const raw = await govern(call('PUT', '/raw', 'a=b', { headers: [['content-type', 'a/b']] }))
-    if (raw.kind !== 'refused') throw new Error(raw.kind)
+    if (raw.kind !== 'pending') throw new Error(raw.kind)
     expect(await partOf(raw.actionId, 'approval', 'document')).toMatchObject({
       not_judged: { body: true },
     })
@@ -70,7 +70,7 @@ describe('what passes without being judged', () => {
     const sent = (trace: string, note: string) =>
       call('POST', `/pay?trace=${trace}`, { amount: '1', meta: { note } })
     const first = await govern(sent('a', 'x'))
-    if (first.kind !== 'refused') throw new Error(first.kind)
+    if (first.kind !== 'pending') throw new Error(first.kind)
     await decide(running.gate, first.actionId, person('alice'), { kind: 'deny', reason: 'no' })
     expect(await govern(sent('a', 'x'))).toMatchObject({ code: 'approval_refused' })
     for (const other of [sent('b', 'x'), sent('a', 'y')]) {
@@ -81,7 +81,7 @@ describe('what passes without being judged', () => {
   it('is nothing where the tool lets nothing through', async () => {
     await start({ manifest: MANIFEST.replace(', also: {query: [trace], body: [/meta]}', '') })
     const answer = await govern(call('POST', '/pay', { amount: '1' }))
-    if (answer.kind !== 'refused') throw new Error(answer.kind)
+    if (answer.kind !== 'pending') throw new Error(answer.kind)
     expect(await partOf(answer.actionId, 'approval', 'document')).not.toHaveProperty('not_judged')
   })
 })
@@ -91,7 +91,7 @@ describe('observe mode', () => {
     await start({ mode: 'observe' })
     const sent = call('POST', '/pay?dry_run=SECRET', { amount: '1', role: 'SECRET' })
     const answer = await govern(sent)
-    expect(answer).toMatchObject({ kind: 'answered', verdict: 'executed' })
+    expect(answer).toMatchObject({ kind: 'executed', verdict: 'executed' })
     const [line] = await running.capsules()
     expect(line?.capsule.constraints).toContainEqual(
       expect.objectContaining({
@@ -126,7 +126,7 @@ describe('observe mode', () => {
   it('of one manifest alone relaxes as much', async () => {
     await start({ manifest: `mode: observe\n${MANIFEST}` })
     expect(await govern(call('POST', '/pay?dry_run=1', { amount: '1' }))).toMatchObject({
-      kind: 'answered',
+      kind: 'executed',
     })
   })
 })

@@ -188,8 +188,7 @@ tools:
 
   async function approved(): Promise<string> {
     const answer = await at.gate.govern(refund('150.00'), tool().dispatch)
-    if (answer.kind !== 'refused' || answer.code !== 'approval_pending')
-      throw new Error('not asked')
+    if (answer.kind !== 'pending') throw new Error('not asked')
     await decide(at.gate, answer.actionId, person('alice'), { kind: 'approve' })
     return answer.actionId
   }

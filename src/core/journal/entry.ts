@@ -1,4 +1,6 @@
+import type { Of } from '../json/shape.js'
 import type { StatementToSeal } from '../statement/seal.js'
+import { unsealedCapsule } from './lines/call.js'
 import {
   type Envelope,
   type Line,
@@ -32,7 +34,7 @@ export type CapsuleEntry = {
   readonly seal: StatementToSeal
   /** The members beside the capsule and its statement. */
   readonly json: string
-  readonly members: Omit<MembersOf<'CAPSULE'>, 'protected' | 'signature'>
+  readonly members: Of<typeof unsealedCapsule>
 }
 /** What sealing a statement added to its line. */
 export type Sealed = Pick<MembersOf<'CAPSULE'>, 'protected' | 'signature'>
@@ -45,6 +47,17 @@ export function plainEntry<T extends PlainType>(type: T, members: MembersOf<T>):
   const fault = membersFault(type, members)
   if (fault !== null) throw new TypeError(`${type}: ${fault}`)
   return { type, json: JSON.stringify(members), members }
+}
+
+/** The COSE statement taken apart, bit-exact: 18([protected, {}, JCS(capsule), signature]) (DESIGN §5). */
+export function capsuleEntry(
+  seal: StatementToSeal,
+  { capsule, statement, ...beside }: CapsuleEntry['members'],
+): CapsuleEntry {
+  const members = { statement, capsule, ...beside }
+  const fault = unsealedCapsule.fault(members, '')
+  if (fault !== null) throw new TypeError(`CAPSULE: ${fault}`)
+  return { type: 'CAPSULE', seal, json: JSON.stringify(beside), members }
 }
 
 /** The line that a durable entry became, as a reader of the file would get it. */

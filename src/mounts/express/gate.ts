@@ -153,7 +153,7 @@ function finish(
   handler: Intercepted | null,
   rest: RestOfBody,
 ): void {
-  if (answer.kind === 'answered' && handler !== null) handler.release(answer)
+  if (answer.kind === 'executed' && handler !== null) handler.release(answer)
   // A head that has gone out cannot be taken back.
   else if (handler?.started() === true) handler.cut()
   else {

@@ -84,7 +84,7 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
 /** Null: the release gives the response itself. */
 function finish(answer: Answer, release: ReturnType<typeof fetchRelease> | null): Response | null {
   switch (answer.kind) {
-    case 'answered':
+    case 'executed':
       release?.complete(answer)
       return null
     case 'replayed': {
@@ -97,12 +97,17 @@ function finish(answer: Answer, release: ReturnType<typeof fetchRelease> | null)
       })
     }
     case 'refused':
+    case 'pending':
+    case 'joined':
     case 'unrecorded':
       if (release?.started() === true) {
         release.cut()
         return null
       }
-      return problemResponse(answer.problem, answer.kind === 'refused' ? gateHeaders(answer) : [])
+      return problemResponse(
+        answer.problem,
+        answer.kind === 'unrecorded' ? [] : gateHeaders(answer),
+      )
   }
 }
 

@@ -53,12 +53,15 @@ function resultOf<R>(
   fault: unknown,
 ): R {
   switch (answer.kind) {
-    case 'answered':
+    case 'executed':
       if (ran.kind === 'returned') return ran.value
-      throw new TypeError('answered without a result')
+      throw new TypeError('executed without a result')
     case 'refused':
       // Recorded; to the caller a function that throws still throws its own error.
       if (ran.kind === 'threw' && answer.code === 'runtime_failed') throw ran.error
+      throw new GateRefusal(answer.problem, fault)
+    case 'pending':
+    case 'joined':
       throw new GateRefusal(answer.problem, fault)
     case 'unrecorded':
       throw new GateRefusal(answer.problem, ran.kind === 'threw' ? ran.error : fault)

@@ -18,16 +18,18 @@ export function respond(
   rest: RestOfBody,
 ): void {
   // A head that has gone out cannot be taken back: anything but its own end is a cut.
-  if (release?.started() === true && answer.kind !== 'answered') {
+  if (release?.started() === true && answer.kind !== 'executed') {
     release.cut()
     return
   }
   switch (answer.kind) {
-    case 'answered':
+    case 'executed':
       if (release === null) res.destroy()
       else release.complete(answer)
       return
     case 'refused':
+    case 'pending':
+    case 'joined':
       sendProblem(
         res,
         answer.problem,

@@ -57,7 +57,7 @@ describe('reading', () => {
     try {
       const finance = tokenFor(at, 'fin', { groups: ['finance'] })
       const made = await at.refund('250.00')
-      const id = made.kind === 'refused' ? made.actionId : ''
+      const id = made.kind === 'pending' ? made.actionId : ''
       const path = `/v1/approvals/${id}`
       const [stranger, asked, auditor] = await Promise.all([
         at.ask('GET', path, { as: 'approver' }),
@@ -98,7 +98,7 @@ describe('deciding', () => {
       },
     ])
     expect(plane.received.length).toBe(sent)
-    expect((await plane.refund('250.00', {}, `o-${order}`)).kind).toBe('answered')
+    expect((await plane.refund('250.00', {}, `o-${order}`)).kind).toBe('executed')
     expect(plane.received.length).toBe(sent + 1)
     expect((await dispositions(item.approval_id)).at(-1)).toEqual(['executed', 'human', true])
   })
@@ -171,7 +171,7 @@ describe('deciding', () => {
     const bounds = { cap: { amount: { lte: '300.00' } } }
     const done = await decision(plane, item, { decision: 'approve_with_bounds', bounds })
     expect([done.status, done.json().state]).toEqual([200, 'approved'])
-    expect((await plane.refund('250.00', {}, `o-${order}`)).kind).toBe('answered')
+    expect((await plane.refund('250.00', {}, `o-${order}`)).kind).toBe('executed')
   })
 
   it('defers: still open, on a new capsule, by a human', async () => {
@@ -290,14 +290,14 @@ describe('standing grants', () => {
       })
       expect(made.status).toBe(201)
       const { grant } = made.json<{ grant: string }>()
-      expect((await at.refund('250.00')).kind).toBe('answered')
-      expect((await at.refund('350.00')).kind).toBe('refused')
+      expect((await at.refund('250.00')).kind).toBe('executed')
+      expect((await at.refund('350.00')).kind).toBe('pending')
       const listed = (await at.ask('GET', '/v1/grants', { as: 'auditor' })).json()
       expect(listed).toMatchObject({ grants: [{ grant, bounds, uses_left: 1 }] })
       expect((await at.ask('DELETE', `/v1/grants/${grant}`)).status).toBe(200)
       expect((await at.ask('DELETE', `/v1/grants/${grant}`)).status).toBe(404)
       expect((await at.ask('GET', '/v1/grants')).json()).toEqual({ grants: [] })
-      expect((await at.refund('251.00')).kind).toBe('refused')
+      expect((await at.refund('251.00')).kind).toBe('pending')
       const ran = (await at.rig.capsules()).find(
         ({ capsule }) => capsule.disposition.verdict_class === 'executed',
       )

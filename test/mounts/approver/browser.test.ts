@@ -107,7 +107,7 @@ inChromium('the approver pages in Chromium', () => {
     await page.keyboard.press('Enter')
     await page.waitForURL(`**/${item.approval_id}`)
     expect(await page.getByRole('status').textContent()).toContain('Approved')
-    expect((await plane.refund('250.00', {}, `o-${orderOf()}`)).kind).toBe('answered')
+    expect((await plane.refund('250.00', {}, `o-${orderOf()}`)).kind).toBe('executed')
   })
   const orderOf = (): number => order
   const labelOf = async (at: ReturnType<Page['locator']>): Promise<string> =>

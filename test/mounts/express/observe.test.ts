@@ -252,6 +252,7 @@ describe('the end waits for the capsule', () => {
             code: 'record_lost',
             status: 502,
             problem: { status: 502, code: 'record_lost' } as never,
+            caller: { kind: 'unknown', why: 'test' },
           }
         },
       }),

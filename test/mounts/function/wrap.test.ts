@@ -134,7 +134,14 @@ describe('a wrapped function', () => {
         if (rule === undefined) throw new Error(call.kind)
         await dispatch({ actionId: 'a', call: routed(call), rule, stillAllowed: () => true })
         const problem = { status: 502, code: 'record_lost', detail: 'lost', dispatched: true }
-        return { kind: 'unrecorded', code: 'record_lost', status: 502, problem: problem as never }
+        const caller = { kind: 'unknown', why: 'test' } as const
+        return {
+          kind: 'unrecorded',
+          code: 'record_lost',
+          status: 502,
+          problem: problem as never,
+          caller,
+        }
       },
     }
     const note = wrap(lost, 'note', (_: { text: string }) => 'secret result')

@@ -22,10 +22,10 @@ export async function fuzzStand(manifest: string): Promise<FuzzStand> {
   const at = await rig({
     manifest,
     policies: POLICY,
-    concluding: ({ kind, known: { rule, args } }) => {
-      if (kind === 'dispatched' && rule !== undefined && args !== undefined) {
-        judged = { tool: rule.tool, args: plainArgs(args) }
-      }
+    concluding: (ending) => {
+      if (ending.exit !== 'sent') return
+      const { rule, args } = ending.known
+      judged = { tool: rule.tool, args: plainArgs(args) }
     },
   })
   const client = createUpstream({ name: 'default', origin: upstream.origin })
