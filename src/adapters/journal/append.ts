@@ -4,7 +4,7 @@ import type { Committer } from './commit.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
 import type { JournalReport } from './model.js'
 import type { Reserve } from './reserve.js'
-import { type SealedEntry, sealEntry } from './seal-entry.js'
+import { type HandedEntry, type SealedEntry, sealEntry } from './seal-entry.js'
 
 /**
  * Group commit: calls queue while a batch is on its way to the disk, and go together in the next. A
@@ -21,7 +21,7 @@ type Pending = {
 export type Appender = {
   /** `checked`: the caller has been through `entriesFault`, where it had the members at hand. */
   append(
-    entries: Parameters<Journal['append']>[0],
+    entries: readonly HandedEntry[],
     options?: { urgent?: boolean; checked?: boolean },
   ): ReturnType<Journal['append']>
   /** Why ordinary entries are refused at present. */
