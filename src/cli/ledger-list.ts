@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
+import { openCapsuleFiles } from '../adapters/journal/list-files.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { VERDICT_CLASSES } from '../core/capsule/registries.js'
 import { statementOf } from '../gate/prove.js'
-import { type Entry, ledgerReader } from '../mounts/admin/browse.js'
 import { publicLine } from '../mounts/admin/public-line.js'
-import type { JournalLine } from '../ports.js'
-import { lastLine, ledgerFiles, readAll } from './ledger-files.js'
+import type { CapsuleEntry, CapsuleFilter, CapsuleList, JournalLine } from '../ports.js'
+import { ledgerFiles, readAll } from './ledger-files.js'
 import { type Paint, painter, plain, print, printJson, UsageError } from './output.js'
 
 export type ListOptions = {
@@ -13,17 +13,22 @@ export type ListOptions = {
   verdict?: string
   tool?: string
   agent?: string
+  decision?: string
   since?: string
   json?: boolean
 }
 
+const PAGE = 500
+
 /** Oldest first, as they are found: a long ledger prints from the start. */
 export async function list(options: ListOptions): Promise<void> {
-  const read = ledgerReader(filterOf(options))
+  const filter = filterOf(options)
   const show = printer(options)
-  for await (const { line } of readAll(await ledgerFiles(options.data))) {
-    const entry = read.entry(line)
-    if (entry !== null) show(entry)
+  const ledger = await openCapsuleFiles((await ledgerFiles(options.data)).dir)
+  for (let next: number | null = 0; next !== null; ) {
+    const page: CapsuleList = await ledger.list(filter, { after: next, limit: PAGE })
+    for (const entry of page.entries) show(entry)
+    next = page.next
   }
 }
 
@@ -32,30 +37,15 @@ export async function tail(
   options: ListOptions & { lines: string; follow?: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = Number(options.lines)
-  if (!Number.isSafeInteger(wanted) || wanted < 0) throw new UsageError('--lines: a whole number')
-  const files = await ledgerFiles(options.data)
-  const last = (await lastLine(files))?.seq ?? 0
-  const read = ledgerReader(filterOf(options))
+  const limit = Number(options.lines)
+  if (!Number.isSafeInteger(limit) || limit < 0) throw new UsageError('--lines: a whole number')
+  const filter = filterOf(options)
   const show = printer(options)
-  const held: Entry[] = []
-  const flush = (): void => {
-    for (const entry of held.splice(0)) show(entry)
-  }
-  let live = last === 0
-  for await (const { line } of readAll(files, options.follow === true ? { signal } : undefined)) {
-    const entry = read.entry(line)
-    if (entry !== null) {
-      if (live) show(entry)
-      else if (held.push(entry) > wanted) held.shift()
-    }
-    if (!live && line.seq >= last) {
-      live = true
-      flush()
-      if (options.follow !== true) return
-    }
-  }
-  flush()
+  const ledger = await openCapsuleFiles((await ledgerFiles(options.data)).dir)
+  const last = limit === 0 ? null : await ledger.list(filter, { before: null, limit })
+  for (const entry of last?.entries.toReversed() ?? []) show(entry)
+  if (options.follow !== true) return
+  for await (const entry of ledger.follow(filter, signal)) show(entry)
 }
 
 /** One action or capsule, and what supersedes it, is decided with it or came of it. */
@@ -104,11 +94,11 @@ function names(line: JournalLine): string[] {
   ].filter((id) => id !== undefined)
 }
 
-function filterOf({ verdict, tool, agent, since }: ListOptions) {
+function filterOf({ verdict, tool, agent, decision, since }: ListOptions): CapsuleFilter {
   if (verdict !== undefined && !(VERDICT_CLASSES as readonly string[]).includes(verdict)) {
     throw new UsageError(`no verdict ${plain(verdict)}; there are ${VERDICT_CLASSES.join(', ')}`)
   }
-  return { verdict, tool, agent, from: since === undefined ? undefined : sinceOf(since) }
+  return { verdict, tool, agent, decision, from: since === undefined ? undefined : sinceOf(since) }
 }
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
@@ -125,14 +115,19 @@ function sinceOf(text: string): string {
   return new Date(at).toISOString()
 }
 
-function printer({ json }: ListOptions): (entry: Entry) => void {
-  if (json === true) return printJson
+function printer({ json }: ListOptions): (entry: CapsuleEntry) => void {
   const paint = painter(process.stdout)
-  return (entry) => print(row(entry, paint))
+  return ({ line, ...shown }) => {
+    const entry = { ...shown, capsule: line.capsule as Capsule }
+    if (json === true) printJson(entry)
+    else print(row(entry, paint))
+  }
 }
 
 const WIDEST = Math.max(...VERDICT_CLASSES.map(({ length }) => length))
 const RED = new Set(['blocked', 'denied', 'errored', 'engine_failure', 'timeout'])
+
+type Entry = Omit<CapsuleEntry, 'line'> & { readonly capsule: Capsule }
 
 function row({ at, agent, tool, capsule }: Entry, paint: Paint): string {
   const { verdict_class, human_disposed } = capsule.disposition

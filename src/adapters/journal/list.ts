@@ -1,21 +1,14 @@
-import type { FileHandle } from 'node:fs/promises'
-import type {
-  CapsuleEntry,
-  CapsuleFilter,
-  CapsuleList,
-  CapsulePage,
-  JournalLine,
-} from '../../ports.js'
+import type { CapsuleEntry, CapsuleFilter, CapsuleList, CapsulePage } from '../../ports.js'
 import type { Segment, Store } from './catalog.js'
 import { JournalError } from './error.js'
-import { findDispatch, readAt } from './find.js'
+import { findDispatch } from './find.js'
 import { idKey } from './ids.js'
 import { rowBlocks } from './index-file.js'
-import { type End, openSegment } from './lines.js'
-import { type Listed, listedOf, type Sender } from './listed.js'
-import { type Hit, hits, type Wanted } from './row-hits.js'
-import type { Place, Rows } from './rows.js'
-import { indexPath, segmentPath } from './segments.js'
+import type { End } from './lines.js'
+import { type Found, openHitReader } from './list-read.js'
+import { hits, type Wanted } from './row-hits.js'
+import type { Rows } from './rows.js'
+import { indexPath } from './segments.js'
 
 /** Capsules by the segments' lists: rows pre-select, and what is given out was read and compared. */
 export async function listCapsules(
@@ -24,12 +17,12 @@ export async function listCapsules(
   filter: CapsuleFilter,
   page: CapsulePage,
 ): Promise<CapsuleList> {
-  const reader = openReader(store, end)
+  const reader = openHitReader(store, end, filter)
   const entries: CapsuleEntry[] = []
   const more = (): CapsuleList => ({ entries, next: entries.at(-1)?.seq ?? null })
   try {
     for await (const found of hitsIn(store, end, wantedOf(filter, page))) {
-      const entry = await reader.entry(found, filter)
+      const entry = await reader.entry(found)
       if (entry === null) continue
       // One match too many: there is a next page.
       if (entries.length === page.limit) return more()
@@ -69,8 +62,6 @@ function timeOf(text: string | undefined): number | null {
   return time
 }
 
-type Found = Hit & { readonly segment: number }
-
 async function* hitsIn(store: Store, end: End, wanted: Wanted): AsyncGenerator<Found> {
   const { catalog } = store
   const last = (i: number): number => (catalog[i + 1]?.first ?? Number.POSITIVE_INFINITY) - 1
@@ -103,68 +94,4 @@ async function* rowsOf(store: Store, segment: Segment, wanted: Wanted): AsyncGen
   const rows = await segment.contents?.rows((action) => findDispatch(store, number, action))
   if (rows === undefined) yield* rowBlocks(indexPath(store.dir, number), wanted)
   else yield rows
-}
-
-type CapsuleLine = Extract<Listed, { kind: 'capsule' }>
-
-/** Reads matches; files stay open for the length of a page. */
-function openReader(store: Store, end: End) {
-  const handles = new Map<number, FileHandle>()
-  const misled = (number: number, what: string): JournalError =>
-    new JournalError('damaged', `the index names a place where ${what} does not stand`, {
-      file: segmentPath(store.dir, number),
-    })
-  const read = async (place: Place): Promise<JournalLine> => {
-    const { segment: number } = place
-    const segment = store.catalog.find((one) => one.number === number)
-    if (segment === undefined) throw misled(number, 'a line')
-    const handle = handles.get(number) ?? (await openSegment(store.dir, segment))
-    handles.set(number, handle)
-    return readAt(handle, store.dir, place, end)
-  }
-  const senderOf = async (
-    { about, action, dispatched }: CapsuleLine,
-    { dispatch, segment }: Found,
-  ): Promise<Sender | null> => {
-    if (about !== null || !dispatched || dispatch === null) return about
-    if (dispatch !== 'unknown') {
-      const line = await read(dispatch)
-      const listed = listedOf(line.type, () => line)
-      if (listed?.kind === 'dispatch' && listed.action === action) return listed
-      throw misled(dispatch.segment, `the dispatch of ${action}`)
-    }
-    const found = await findDispatch(store, segment, action)
-    if (found !== 'archived') return found
-    const why = `the dispatch of ${action} was archived: copy its segment back to read it`
-    throw new JournalError('archived', why)
-  }
-  return {
-    /** Null when the line is not wanted after all. */
-    async entry(found: Found, filter: CapsuleFilter): Promise<CapsuleEntry | null> {
-      const { segment, seq } = found
-      const line = await read(found)
-      const listed = listedOf(line.type, () => line)
-      if (line.seq !== seq || listed?.kind !== 'capsule') throw misled(segment, `line ${seq}`)
-      const sender = await senderOf(listed, found)
-      if (!matches(listed, sender, filter)) return null
-      const { agent, tool } = sender ?? NOBODY
-      return { seq, at: line.at, agent, tool, line }
-    },
-    async close(): Promise<void> {
-      for (const handle of handles.values()) await handle.close()
-    },
-  }
-}
-
-const NOBODY: Sender = { agent: null, tool: null }
-
-/** Rows are told apart by keys; the members decide. */
-function matches(capsule: CapsuleLine, sender: Sender | null, filter: CapsuleFilter): boolean {
-  const agent = sender === null ? capsule.developer : sender.agent
-  return (
-    (filter.verdict === undefined || filter.verdict === capsule.verdict) &&
-    (filter.decision === undefined || filter.decision === capsule.decision) &&
-    (filter.tool === undefined || filter.tool === sender?.tool) &&
-    (filter.agent === undefined || filter.agent === agent)
-  )
 }

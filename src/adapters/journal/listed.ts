@@ -4,19 +4,19 @@ import { isIndexedType } from '../../core/journal/line.js'
 export type Sender = { readonly agent: string | null; readonly tool: string | null }
 
 /** What the capsule list keeps of one line. */
-export type Listed =
-  | ({ readonly kind: 'dispatch'; readonly action: string } & Sender)
-  | {
-      readonly kind: 'capsule'
-      readonly action: string
-      readonly verdict: string | null
-      readonly decision: string
-      readonly developer: string | null
-      /** From the line itself: a refusal says whose call it was. */
-      readonly about: Sender | null
-      /** It concludes a dispatch: without `about`, that line names the sender. */
-      readonly dispatched: boolean
-    }
+export type Listed = DispatchListed | CapsuleListed
+export type DispatchListed = { readonly kind: 'dispatch'; readonly action: string } & Sender
+export type CapsuleListed = {
+  readonly kind: 'capsule'
+  readonly action: string
+  readonly verdict: string | null
+  readonly decision: string
+  readonly developer: string | null
+  /** From the line itself: a refusal says whose call it was. */
+  readonly about: Sender | null
+  /** It concludes a dispatch: without `about`, that line names the sender. */
+  readonly dispatched: boolean
+}
 
 type Members = { readonly [member: string]: unknown }
 const NOTHING: Members = {}

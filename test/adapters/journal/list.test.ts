@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { OpenedJournal } from '../../../src/adapters/journal/index.js'
-import type { CapsuleFilter, JournalEntry, JournalLine } from '../../../src/ports.js'
+import { openCapsuleFiles } from '../../../src/adapters/journal/list-files.js'
+import type { CapsuleFilter, Journal, JournalEntry, JournalLine } from '../../../src/ports.js'
 import { allLines, makePlace, note, type Place, rawLines } from './harness.js'
 
 let place: Place | null = null
@@ -184,7 +185,7 @@ const query: fc.Arbitrary<Query> = fc.record({
 
 /** All pages of a query, held against the naive answer. */
 async function check(
-  journal: OpenedJournal,
+  journal: Pick<Journal, 'list'>,
   { filter, limit, oldest }: Query,
   lines: readonly JournalLine[],
   archived = 0,
@@ -234,6 +235,8 @@ describe('list', () => {
         let journal = await write(steps, segmentBytes)
         const lines = await allLines(journal)
         for (const one of asked) await check(journal, one, lines)
+        const beside = await openCapsuleFiles(here().dir)
+        for (const one of asked) await check(beside, one, lines)
         await journal.close()
         journal = await here().open({ segmentBytes })
         for (const one of asked) await check(journal, one, lines)
@@ -264,6 +267,10 @@ describe('list', () => {
           else if (wrong[i] === 'older') await writeFile(path, olderVersion(bytes))
           else await writeFile(path, flipped(bytes))
         }
+        const before = await sidecars()
+        const beside = await openCapsuleFiles(here().dir)
+        for (const one of asked) await check(beside, one, lines)
+        expect(await sidecars()).toEqual(before)
         journal = await here().open({ segmentBytes: 900 })
         for (const one of asked) await check(journal, one, lines)
         await journal.verified
@@ -406,5 +413,71 @@ describe('a sidecar that was changed and vouches for itself all the same', () =>
       code: 'archived',
     })
     expect((await journal.verified).damage).toBeNull()
+  })
+})
+
+describe('files beside the writer', () => {
+  const dispatched = (n: number): JournalEntry =>
+    line('ACTION_DISPATCHED', { action_id: `action-${n}`, agent: `bot-${n}`, tool: 'refund' })
+  const concluded = (n: number): JournalEntry =>
+    line('CAPSULE', { capsule: { action_id: `action-${n}`, capsule_id: `c-${n}` }, settles: {} })
+
+  it.each([64 * 1024, 300])(
+    'follow what comes, sent before or after they were opened (segments of %d bytes)',
+    async (segmentBytes) => {
+      place = await makePlace()
+      const journal = await place.open({ segmentBytes })
+      const empty = await openCapsuleFiles(place.dir)
+      for (const n of [1, 2, 3]) await journal.append([dispatched(n)])
+      await journal.append([concluded(1)])
+      const stop = new AbortController()
+      const files = await openCapsuleFiles(place.dir)
+      const wanted = { tool: 'refund', agent: 'bot-3' }
+      const [all, some, whole] = [
+        files.follow({}, stop.signal)[Symbol.asyncIterator](),
+        files.follow(wanted, stop.signal)[Symbol.asyncIterator](),
+        empty.follow({}, stop.signal)[Symbol.asyncIterator](),
+      ]
+      for (const entry of [concluded(2), dispatched(4), concluded(3), concluded(4)]) {
+        await journal.append([entry])
+      }
+      const agents = async (follow: typeof all, count: number): Promise<unknown[]> => {
+        const seen: unknown[] = []
+        while (seen.length < count) {
+          const { value } = await follow.next()
+          seen.push([value.agent, value.tool])
+        }
+        return seen
+      }
+      const sent = (...ns: number[]): unknown[] => ns.map((n) => [`bot-${n}`, 'refund'])
+      expect(await agents(all, 3)).toEqual(sent(2, 3, 4))
+      expect(await agents(some, 1)).toEqual(sent(3))
+      expect(await agents(whole, 4)).toEqual(sent(1, 2, 3, 4))
+      stop.abort()
+      for (const follow of [all, some, whole]) expect((await follow.next()).done).toBe(true)
+    },
+  )
+
+  it('begin with the first segment that is here', async () => {
+    place = await makePlace()
+    const journal = await place.open({ segmentBytes: 1 })
+    for (const entry of [dispatched(1), concluded(1), dispatched(2), concluded(2)]) {
+      await journal.append([entry])
+    }
+    await journal.close()
+    const names = (await readdir(place.dir)).filter((name) => name.endsWith('.jsonl')).sort()
+    expect(names).toHaveLength(4)
+    const page = { after: 0, limit: 9 }
+    const listed = async (filter: CapsuleFilter) =>
+      (await (await openCapsuleFiles(here().dir)).list(filter, page)).entries.map(
+        ({ agent }) => agent,
+      )
+    expect(await listed({})).toEqual(['bot-1', 'bot-2'])
+    // The dispatch of the first conclusion goes; then that one goes, and the second dispatch.
+    await rm(join(place.dir, names[0] ?? ''))
+    expect(await listed({})).toEqual([null, 'bot-2'])
+    expect(await listed({ tool: 'refund' })).toEqual(['bot-2'])
+    for (const name of names.slice(1, 3)) await rm(join(place.dir, name))
+    expect(await listed({})).toEqual([null])
   })
 })
