@@ -148,8 +148,8 @@ export function createCommitter(
   }
 
   const settle = ({ lines, length }: Composed): void => {
-    for (const line of lines) {
-      tail.contents.add({ ...line, offset: tail.offset + line.offset })
+    for (const { seq, at, hash, ids, listed, offset } of lines) {
+      tail.contents.add({ seq, at, hash, ids, listed, offset: tail.offset + offset })
     }
     const last = lines.at(-1)
     if (last === undefined) return
