@@ -42,6 +42,38 @@ export type Appended = {
 }
 export type Head = { readonly seq: number; readonly hash: string }
 
+/** What a capsule must be to be listed; a member that is not given is any. */
+export type CapsuleFilter = {
+  readonly verdict?: string | undefined
+  /** Of the line's `about`, else of the dispatch that it concludes. */
+  readonly tool?: string | undefined
+  /** As `tool`; a capsule with neither is found by its developer's name. */
+  readonly agent?: string | undefined
+  /** Its decision_id, or its action_id where it has none. */
+  readonly decision?: string | undefined
+  /** RFC 3339, both included; the line's own time counts. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+/** Newest first before a line (null: from the head on), or oldest first after a line (0: from the start). */
+export type CapsulePage =
+  | { readonly before: number | null; readonly limit: number }
+  | { readonly after: number; readonly limit: number }
+/** A driver gives lines as they stand in the file; the gate's own journal has read them. */
+export type CapsuleEntry<L = LineOf<'CAPSULE'>> = {
+  readonly seq: number
+  readonly at: string
+  /** Of the line's `about` or its dispatch; null where there is neither. */
+  readonly agent: string | null
+  readonly tool: string | null
+  readonly line: L
+}
+export type CapsuleList<L = LineOf<'CAPSULE'>> = {
+  readonly entries: readonly CapsuleEntry<L>[]
+  /** The next page's `before` or `after`; null when there is no further match. */
+  readonly next: number | null
+}
+
 export type Journal = {
   readonly origin: string
   /**
@@ -64,6 +96,14 @@ export type Journal = {
    * that supersede that one.
    */
   find(id: string, options?: { superseding?: boolean }): Promise<readonly IndexedLine[]>
+  /**
+   * CAPSULE lines by what they say, page by page. MUST be complete: a page has `limit` entries, or `next`
+   * is null, or the line after it was archived. MUST give no line whose members do not match or that is
+   * not the one its successor links to. MUST NOT read more than the lines it returns, their dispatches,
+   * one match beyond them and the index rows of the segments it passes. MUST reject when the page's first
+   * match was archived, and pass archived segments that hold no match.
+   */
+  list(filter: CapsuleFilter, page: CapsulePage): Promise<CapsuleList>
   /** MUST refuse before dispatch while below the reserve: `ok: false` names why. */
   health(): { readonly ok: boolean; readonly reason: string | null }
   close(): Promise<void>

@@ -3,6 +3,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { JournalError } from '../adapters/journal/error.js'
+import { readIndexHeader, VERSION } from '../adapters/journal/index-file.js'
 import { takeLock } from '../adapters/journal/lock.js'
 import { indexPath, segmentName, segmentPath } from '../adapters/journal/segments.js'
 import { ledgerFiles } from './ledger-files.js'
@@ -29,9 +30,9 @@ export async function archive({ data, to, keep, json }: Options): Promise<void> 
     const bar = progress('archiving', files.bytes)
     await mkdir(to, { recursive: true, mode: 0o700 })
     for (const number of old) {
-      if (!existsSync(indexPath(dir, number))) {
+      if ((await readIndexHeader(indexPath(dir, number)))?.v !== VERSION) {
         throw new Error(
-          `segment ${number} has no index to vouch for it: start the gate once, it makes it`,
+          `segment ${number} has no index of this version to vouch for it: start the gate once, it makes it`,
         )
       }
       await move(segmentPath(dir, number), join(to, segmentName(number)))

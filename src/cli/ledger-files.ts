@@ -23,14 +23,11 @@ export async function ledgerFiles(data: string): Promise<LedgerFiles> {
 }
 
 /** Every line, with a bar for a person who waits. */
-export async function* readAll(
-  files: LedgerFiles,
-  follow?: { readonly signal: AbortSignal },
-): AsyncGenerator<ReadLine> {
-  const bar: Progress = progress('reading', follow === undefined ? files.bytes : null)
+export async function* readAll(files: LedgerFiles): AsyncGenerator<ReadLine> {
+  const bar: Progress = progress('reading', files.bytes)
   let done = 0
   try {
-    for await (const read of readJournal(files.dir, follow === undefined ? {} : { follow })) {
+    for await (const read of readJournal(files.dir)) {
       done += read.raw.length + 1
       bar.update(done)
       yield read

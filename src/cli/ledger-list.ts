@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs'
+import { openCapsuleFiles } from '../adapters/journal/list-files.js'
+import type { Capsule } from '../core/capsule/model.js'
 import { VERDICT_CLASSES } from '../core/capsule/registries.js'
 import { type Line, readLine } from '../core/journal/vocabulary.js'
 import { statementOf } from '../gate/prove.js'
-import { type Entry, ledgerReader } from '../mounts/admin/browse.js'
 import { publicLine } from '../mounts/admin/public-line.js'
-import { lastLine, ledgerFiles, readAll } from './ledger-files.js'
+import type { CapsuleEntry, CapsuleFilter, CapsuleList, JournalLine } from '../ports.js'
+import { ledgerFiles, readAll } from './ledger-files.js'
 import { type Paint, painter, plain, print, printJson, UsageError } from './output.js'
 
 export type ListOptions = {
@@ -12,18 +14,22 @@ export type ListOptions = {
   verdict?: string
   tool?: string
   agent?: string
+  decision?: string
   since?: string
   json?: boolean
 }
 
+const PAGE = 500
+
 /** Oldest first, as they are found: a long ledger prints from the start. */
 export async function list(options: ListOptions): Promise<void> {
-  const read = ledgerReader(filterOf(options))
+  const filter = filterOf(options)
   const show = printer(options)
-  for await (const { line: raw } of readAll(await ledgerFiles(options.data))) {
-    const line = readLine(raw)
-    const entry = line === null ? null : read.entry(line)
-    if (entry !== null) show(entry)
+  const ledger = await openCapsuleFiles((await ledgerFiles(options.data)).dir)
+  for (let next: number | null = 0; next !== null; ) {
+    const page: CapsuleList<JournalLine> = await ledger.list(filter, { after: next, limit: PAGE })
+    for (const entry of page.entries) show(entry)
+    next = page.next
   }
 }
 
@@ -32,34 +38,15 @@ export async function tail(
   options: ListOptions & { lines: string; follow?: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = Number(options.lines)
-  if (!Number.isSafeInteger(wanted) || wanted < 0) throw new UsageError('--lines: a whole number')
-  const files = await ledgerFiles(options.data)
-  const last = (await lastLine(files))?.seq ?? 0
-  const read = ledgerReader(filterOf(options))
+  const limit = Number(options.lines)
+  if (!Number.isSafeInteger(limit) || limit < 0) throw new UsageError('--lines: a whole number')
+  const filter = filterOf(options)
   const show = printer(options)
-  const held: Entry[] = []
-  const flush = (): void => {
-    for (const entry of held.splice(0)) show(entry)
-  }
-  let live = last === 0
-  for await (const { line: raw } of readAll(
-    files,
-    options.follow === true ? { signal } : undefined,
-  )) {
-    const line = readLine(raw)
-    const entry = line === null ? null : read.entry(line)
-    if (entry !== null) {
-      if (live) show(entry)
-      else if (held.push(entry) > wanted) held.shift()
-    }
-    if (!live && raw.seq >= last) {
-      live = true
-      flush()
-      if (options.follow !== true) return
-    }
-  }
-  flush()
+  const ledger = await openCapsuleFiles((await ledgerFiles(options.data)).dir)
+  const last = limit === 0 ? null : await ledger.list(filter, { before: null, limit })
+  for (const entry of last?.entries.toReversed() ?? []) show(entry)
+  if (options.follow !== true) return
+  for await (const entry of ledger.follow(filter, signal)) show(entry)
 }
 
 /** One action or capsule, and what supersedes it, is decided with it or came of it. */
@@ -115,11 +102,11 @@ function names(line: Line): string[] {
   ].filter((id) => id !== undefined)
 }
 
-function filterOf({ verdict, tool, agent, since }: ListOptions) {
+function filterOf({ verdict, tool, agent, decision, since }: ListOptions): CapsuleFilter {
   if (verdict !== undefined && !(VERDICT_CLASSES as readonly string[]).includes(verdict)) {
     throw new UsageError(`no verdict ${plain(verdict)}; there are ${VERDICT_CLASSES.join(', ')}`)
   }
-  return { verdict, tool, agent, from: since === undefined ? undefined : sinceOf(since) }
+  return { verdict, tool, agent, decision, from: since === undefined ? undefined : sinceOf(since) }
 }
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
@@ -136,14 +123,21 @@ function sinceOf(text: string): string {
   return new Date(at).toISOString()
 }
 
-function printer({ json }: ListOptions): (entry: Entry) => void {
-  if (json === true) return printJson
+function printer({ json }: ListOptions): (entry: CapsuleEntry<JournalLine>) => void {
   const paint = painter(process.stdout)
-  return (entry) => print(row(entry, paint))
+  return ({ line: raw, ...shown }) => {
+    const line = readLine(raw)
+    if (line?.type !== 'CAPSULE') return
+    const entry = { ...shown, capsule: line.capsule }
+    if (json === true) printJson(entry)
+    else print(row(entry, paint))
+  }
 }
 
 const WIDEST = Math.max(...VERDICT_CLASSES.map(({ length }) => length))
 const RED = new Set(['blocked', 'denied', 'errored', 'engine_failure', 'timeout'])
+
+type Entry = Omit<CapsuleEntry, 'line'> & { readonly capsule: Capsule }
 
 function row({ at, agent, tool, capsule }: Entry, paint: Paint): string {
   const { verdict_class, human_disposed } = capsule.disposition

@@ -6,9 +6,9 @@ import { type ListOptions, list, showOne, tail } from './ledger-list.js'
 import { verifyLedgerFolder } from './ledger-verify.js'
 
 const FILTERS = `
---tool and --agent are those of the dispatch: a refused call names neither in its public record, so it
-is never found by tool, and by agent only if the developer it names is called the same. What was
-refused and why stands in the evidence (capsule-gate evidence show ACTION_ID).`
+--tool and --agent are those of the call, refused or dispatched. Refusals of older versions name
+neither: they are found by agent only if their developer is called the same, and never by tool. What
+was refused and why stands in the evidence (capsule-gate evidence show ACTION_ID).`
 
 /** Reads the journal's files beside a running gate; only `archive` needs it to be stopped. */
 export function register(program: Command): void {
@@ -20,8 +20,12 @@ export function register(program: Command): void {
   const filtered = (command: Command): Command =>
     command
       .option('--verdict <class>', 'only this verdict class')
-      .option('--tool <name>', 'only what was dispatched to this tool')
-      .option('--agent <name>', 'only what this agent sent')
+      .option('--tool <name>', 'only calls of this tool')
+      .option('--agent <name>', 'only calls of this agent')
+      .option(
+        '--decision <id>',
+        'only what was decided together: an approval, its retries, its outcomes',
+      )
       .option('--since <time>', 'RFC 3339, or 15m, 24h, 7d')
       .addHelpText('after', FILTERS)
 

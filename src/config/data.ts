@@ -8,7 +8,7 @@ import { openSigner } from '../adapters/keys/signer.js'
 import { createEmbeddedState, type EmbeddedState } from '../adapters/state/embedded/state.js'
 import { hex } from '../core/hex.js'
 import { lineOf } from '../core/journal/entry.js'
-import { type Line, LineError, readLine } from '../core/journal/vocabulary.js'
+import { type Line, LineError, type LineOf, readLine } from '../core/journal/vocabulary.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import { utf8 } from '../core/text.js'
 import type { Clock, Head, IndexedLine, Journal, JournalLine, Signer } from '../ports.js'
@@ -160,6 +160,13 @@ function feeding(
       ...inner,
       append,
       find: async (id, wanted) => (await inner.find(id, wanted)).map(indexedLine),
+      async list(filter, page) {
+        const { entries, next } = await inner.list(filter, page)
+        return {
+          entries: entries.map(({ line, ...at }) => ({ ...at, line: capsuleLine(line) })),
+          next,
+        }
+      },
       close: () => inner.close(),
     },
     subscribe(listener) {
@@ -167,6 +174,12 @@ function feeding(
       return () => listeners.delete(listener)
     },
   }
+}
+
+function capsuleLine(raw: JournalLine): LineOf<'CAPSULE'> {
+  const line = readLine(raw)
+  if (line?.type === 'CAPSULE') return line
+  throw new LineError(raw, 'only capsules are listed')
 }
 
 function indexedLine(raw: JournalLine): IndexedLine {

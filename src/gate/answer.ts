@@ -7,7 +7,7 @@ import type { Ending, Tell } from './exit.js'
  * What a mount gives back to its caller, and who that is. The capsule that an answer names is durable by
  * now; of \`joined\`, \`replayed\` and repeated refusals it is an earlier one.
  */
-export type Answer = Executed | Refusal | Waiting | Replay | Unrecorded
+export type Answer = Executed | Refusal | Pending | Joined | Replay | Unrecorded
 
 type Told = {
   /** As it was identified when the call was opened. */
@@ -28,8 +28,10 @@ export type Refusal = Recorded & {
   readonly problem: Problem
 }
 /** A person is asked about the call: by this very call, or (\`joined\`) since an earlier one. */
-export type Waiting = Recorded & {
-  readonly kind: 'pending' | 'joined'
+export type Waiting = Pending | Joined
+type Pending = Asking & { readonly kind: 'pending' }
+type Joined = Asking & { readonly kind: 'joined' }
+type Asking = Recorded & {
   readonly status: number
   readonly problem: Problem
   readonly approvalId: string

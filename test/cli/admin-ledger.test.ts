@@ -68,8 +68,21 @@ describe('ledger, beside a running gate', () => {
     const all = entries((await ledger('ls', '--json')).out)
     const written = (await gate.lines()).filter(({ type }) => type === 'CAPSULE')
     expect(all.map(({ seq }) => seq)).toEqual(written.map(({ seq }) => seq))
-    const sentOnes = entries((await ledger('ls', '--json', '--tool', 'create_refund')).out)
+    const refunds = entries((await ledger('ls', '--json', '--tool', 'create_refund')).out)
+    expect(refunds).toHaveLength(121)
+    expect(refunds[0]).toMatchObject({
+      agent: 'support-bot',
+      capsule: { action_id: sent.actionId },
+    })
+    expect(refunds[1]).toMatchObject({ tool: 'create_refund', agent: 'support-bot' })
+    const errored = ['--tool', 'create_refund', '--verdict', 'errored']
+    const sentOnes = entries((await ledger('ls', '--json', ...errored)).out)
     expect(sentOnes.map(({ capsule }) => capsule.capsule_id)).toEqual([sent.capsuleId])
+    const decided = entries((await ledger('ls', '--json', '--decision', sent.actionId)).out)
+    expect(decided.map(({ capsule }) => capsule['dev.capsulegate.outcome_of'] ?? null)).toEqual([
+      null,
+      sent.capsuleId,
+    ])
     const blocked = await ledger('ls', '--verdict', 'blocked', '--since', '1h')
     expect(blocked.out.trim().split('\n')).toHaveLength(120)
     expect(blocked.out).toMatch(/blocked {2,}policy {2}- /)
@@ -189,6 +202,12 @@ describe('ledger archive', () => {
     const { moved } = JSON.parse(done.out) as { moved: string[] }
     expect(moved.length).toBeGreaterThan(1)
     expect(readdirSync(to).sort()).toEqual(moved)
+    const kept = readFileSync(join(data, 'journal', moved.at(-1)?.replace('jsonl', 'idx') ?? ''))
+    const { seq: last } = JSON.parse(JSON.parse(kept.toString('utf8', 0, kept.indexOf(10))).seal)
+    const rest = entries((await ledger('ls', '--json')).out).map(({ seq }) => seq)
+    expect(rest).toEqual(
+      before.filter(({ type, seq }) => type === 'CAPSULE' && seq > last).map(({ seq }) => seq),
+    )
     // A second time there is nothing left to do.
     expect((await ledger('archive', '--to', to)).out).toBe('nothing to archive\n')
     gate = await rig({ manifest: PAYMENTS, segmentBytes: 65_536 }, gate.dir)

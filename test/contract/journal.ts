@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DriverEntry, OpenedJournal } from '../../src/adapters/journal/model.js'
-import type { JournalLine } from '../../src/ports.js'
+import type { CapsuleFilter, CapsuleList, CapsulePage, JournalLine } from '../../src/ports.js'
 
 /** Journals are held to it before their lines have types: a driver takes any (core/journal does not). */
 type Journal = Pick<
   OpenedJournal,
-  'origin' | 'timestamp' | 'head' | 'lines' | 'find' | 'health' | 'close'
+  'origin' | 'timestamp' | 'head' | 'lines' | 'find' | 'list' | 'health' | 'close'
 > & {
   append(
     entries: readonly DriverEntry[],
@@ -117,6 +117,112 @@ export function journalContract(name: string, makeStore: () => Promise<JournalSt
       await journal.close()
       journal = await store.open()
       expect(await types('act-1')).toEqual(['CAPSULE', 'ACTION_DISPATCHED'])
+    })
+
+    describe('list', () => {
+      const capsule = (n: number, verdict: string, more: object = {}, line: object = {}) => {
+        const ids = { action_id: `act-${n}`, capsule_id: String(n).repeat(64), developer: 'dev' }
+        const disposition = { verdict_class: verdict }
+        return entry({ capsule: { ...ids, disposition, ...more }, ...line }, 'CAPSULE')
+      }
+      const dispatch = (n: number, agent: string, tool: string): DriverEntry =>
+        entry({ action_id: `act-${n}`, agent, tool }, 'ACTION_DISPATCHED')
+      const settles = { settles: { outcome: 'commit' } }
+      const ids = (list: CapsuleList<JournalLine>): unknown[] =>
+        list.entries.map(({ line }) => Object(line.capsule).action_id)
+      const find = async (filter: CapsuleFilter): Promise<unknown[]> =>
+        ids(await journal.list(filter, { before: null, limit: 10 }))
+
+      beforeEach(async () => {
+        // Each in a call of its own, so that tiny segments part a dispatch from its conclusion.
+        for (const one of [
+          dispatch(1, 'bot-a', 'refund'),
+          capsule(2, 'blocked', {}, { about: { agent: 'bot-a', tool: 'refund' } }),
+          dispatch(3, 'bot-b', 'lookup'),
+          capsule(1, 'executed', { 'dev.capsulegate.decision_id': 'act-2' }, settles),
+          entry({ verdict_class: 'blocked', agent: 'bot-a' }),
+          capsule(4, 'denied', {}, { about: { agent: 'bot-b' } }),
+          capsule(3, 'executed', { action_type: 'decide', effect: {} }),
+          capsule(5, 'denied', { developer: 'bot-a' }),
+        ]) {
+          await journal.append([one])
+        }
+      })
+
+      it('finds by verdict, tool, agent and decision, newest first, before and after reopening', async () => {
+        for (let lifetime = 0; lifetime < 2; lifetime++) {
+          expect(await find({})).toEqual(['act-5', 'act-3', 'act-4', 'act-1', 'act-2'])
+          expect(await find({ verdict: 'denied' })).toEqual(['act-5', 'act-4'])
+          expect(await find({ tool: 'refund' })).toEqual(['act-1', 'act-2'])
+          expect(await find({ agent: 'bot-b' })).toEqual(['act-3', 'act-4'])
+          // The last one names no sender; its developer is called so.
+          expect(await find({ agent: 'bot-a' })).toEqual(['act-5', 'act-1', 'act-2'])
+          expect(await find({ decision: 'act-2' })).toEqual(['act-1', 'act-2'])
+          expect(await find({ tool: 'refund', verdict: 'executed' })).toEqual(['act-1'])
+          expect(await find({ agent: 'dev' })).toEqual([])
+          await journal.close()
+          journal = await store.open()
+        }
+      })
+
+      it('tells agent and tool of the line or its dispatch, and hands out the line as it is read', async () => {
+        const { entries } = await journal.list({}, { before: null, limit: 10 })
+        expect(entries.map(({ agent, tool }) => [agent, tool])).toEqual([
+          [null, null],
+          ['bot-b', 'lookup'],
+          ['bot-b', null],
+          ['bot-a', 'refund'],
+          ['bot-a', 'refund'],
+        ])
+        const lines = await read(journal)
+        for (const { seq, at, line } of entries) {
+          expect(line).toEqual(lines[seq - 1])
+          expect(at).toBe(line.at)
+        }
+      })
+
+      it('pages both ways without an empty page, whatever the size', async () => {
+        const whole = await find({})
+        for (let limit = 1; limit <= 6; limit++) {
+          for (const order of ['before', 'after'] as const) {
+            const seen: unknown[] = []
+            let next: number | null = null
+            do {
+              const page: CapsulePage =
+                order === 'before' ? { before: next, limit } : { after: next ?? 0, limit }
+              const list: CapsuleList<JournalLine> = await journal.list({}, page)
+              expect(list.entries.length).toBeGreaterThan(0)
+              seen.push(...ids(list))
+              next = list.next
+            } while (next !== null)
+            expect(seen).toEqual(order === 'before' ? whole : whole.toReversed())
+          }
+        }
+      })
+
+      it('keeps to the times given, both included, and refuses what is no time', async () => {
+        const lines = await read(journal)
+        for (const { at } of lines) {
+          const expected = (keep: (line: JournalLine) => boolean): unknown[] =>
+            lines
+              .filter((line) => line.type === 'CAPSULE' && keep(line))
+              .map(({ capsule }) => Object(capsule).action_id)
+              .reverse()
+          expect(await find({ from: at })).toEqual(expected((line) => line.at >= at))
+          expect(await find({ to: at })).toEqual(expected((line) => line.at <= at))
+        }
+        await expect(find({ from: 'yesterday' })).rejects.toThrow()
+      })
+
+      it('shows what is durable the moment it is told', async () => {
+        await Promise.all(
+          Array.from({ length: 8 }, async (_, n) => {
+            const decided = { 'dev.capsulegate.decision_id': `mine-${n}` }
+            await journal.append([capsule(6, 'blocked', decided)])
+            expect(await find({ decision: `mine-${n}` })).toEqual(['act-6'])
+          }),
+        )
+      })
     })
 
     it.each<[string, DriverEntry]>([

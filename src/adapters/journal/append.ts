@@ -4,7 +4,7 @@ import type { Committer } from './commit.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
 import type { DriverEntry, JournalReport } from './model.js'
 import type { Reserve } from './reserve.js'
-import { type SealedEntry, sealEntry } from './seal-entry.js'
+import { type HandedEntry, type SealedEntry, sealEntry } from './seal-entry.js'
 
 /**
  * Group commit: calls queue while a batch is on its way to the disk, and go together in the next. A
@@ -21,7 +21,7 @@ type Pending = {
 export type Appender = {
   /** `checked`: the caller has been through `entriesFault`, where it had the members at hand. */
   append(
-    entries: readonly DriverEntry[],
+    entries: readonly HandedEntry[],
     options?: { urgent?: boolean; checked?: boolean },
   ): ReturnType<Journal['append']>
   /** Why ordinary entries are refused at present. */
@@ -157,9 +157,11 @@ export function createAppender(
         const poison = committer.poison()
         if (poison !== null) throw poison
         const urgent = options?.urgent === true
-        const fault = options?.checked === true ? null : entriesFault(entries)
+        const checked = options?.checked === true
+        const read = checked ? entries : entries.map(withMembers)
+        const fault = checked ? null : entriesFault(read)
         if (fault !== null) throw fault
-        const sealed = entries.map((entry) => sealEntry(entry, signer))
+        const sealed = read.map((entry) => sealEntry(entry, signer))
         const chars = sealed.reduce((sum, { json }) => sum + json.length, 0)
         if (entries.length === 0) return resolve([])
         queue.push({ entries: sealed, chars, urgent, resolve, reject })
@@ -175,6 +177,16 @@ export function createAppender(
       if (probing !== null) clearInterval(probing)
       await running
     },
+  }
+}
+
+/** The text is read once, for the check and for the capsule list; the check says why it cannot be. */
+function withMembers(entry: HandedEntry): HandedEntry {
+  if (entry.members !== undefined) return entry
+  try {
+    return { ...entry, members: JSON.parse(entry.json) }
+  } catch {
+    return entry
   }
 }
 

@@ -8,13 +8,12 @@ import type { Cursor } from './chain.js'
 import { checkSeal } from './check-seal.js'
 import { checkSigned } from './check-signed.js'
 import type { Tail } from './commit.js'
-import { type Contents, newContents } from './contents.js'
+import { type Contents, contentLine, newContents } from './contents.js'
 import { JournalError } from './error.js'
-import { idKeysOf } from './ids.js'
 import { type Layout, readLayout } from './layout.js'
 import type { JournalOptions, JournalReport } from './model.js'
 import { replaceFile } from './replace-file.js'
-import { type Scanned, scanSegment, textOf } from './scan.js'
+import { type Scanned, scanSegment } from './scan.js'
 import { behind, checkAgainstHead, readSecondHead } from './second-head.js'
 import { segmentName, segmentPath } from './segments.js'
 import { readSnapshotFile, type Snapshot } from './snapshot.js'
@@ -146,14 +145,11 @@ function checkLastLine(file: string, { last, lines }: Scanned): void {
 
 /** Read once more behind the running gate: only a seal and a look-up need it, the start does not. */
 function tailContents({ dir, origin }: JournalOptions, pass: Pass): Contents {
-  if (pass.last.lines === 0) return newContents()
-  return newContents(async (add) => {
+  if (pass.last.lines === 0) return newContents(pass.number)
+  return newContents(pass.number, async (add) => {
     const file = segmentPath(dir, pass.number)
     const whole = { file, origin, from: pass.tailStart, end: pass.last.bytes }
-    await scanSegment({ ...whole, chunk: BACKGROUND_CHUNK }, (line) => {
-      const { hash, offset, type } = line
-      add({ hash, offset, ids: idKeysOf(type, () => textOf(line)) })
-    })
+    await scanSegment({ ...whole, chunk: BACKGROUND_CHUNK }, (line) => add(contentLine(line, file)))
   })
 }
 

@@ -8,7 +8,14 @@ export type Stretch = {
 /** The segments a reader may meet, oldest first; the last one is being written. */
 export type Segment = Stretch & {
   readonly archived: boolean
-  /** Until the index file says where ids stand. */
+  /** Until the index file says where ids and capsules stand. */
   contents: Contents | null
 }
 export type Catalog = Segment[]
+/** The segments of one folder, and what can be looked up in them. */
+export type Store = {
+  readonly dir: string
+  readonly catalog: Catalog
+  /** Resolves when the segment's ids and capsules can be looked up. */
+  indexed(segment: Segment): Promise<void>
+}

@@ -12,7 +12,7 @@ export type Chain = {
     buffer: Buffer,
     start: number,
     stop: number,
-  ): { readonly type: string; readonly hash: string }
+  ): { readonly type: string; readonly hash: string; readonly at: string }
   cursor(): Cursor
   /** Lines seen in this file. */
   lines(): number
@@ -65,7 +65,7 @@ export function openChain(file: string, origin: string, from: Cursor): Chain {
       lines++
       prev = hash
       at = time
-      return { type, hash }
+      return { type, hash, at }
     },
   }
 }

@@ -13,12 +13,13 @@ import { signEvent } from '../../core/journal/event.js'
 import { formatLine } from '../../core/journal/line.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
 import type { Appended } from '../../ports.js'
-import type { Catalog } from './catalog.js'
+import type { Store } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { type Composed, createComposer } from './compose.js'
 import { type Contents, newContents } from './contents.js'
 import type { Epoch } from './epoch.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
+import { findDispatch } from './find.js'
 import { writeIndex } from './index-file.js'
 import {
   type Files,
@@ -26,9 +27,9 @@ import {
   type JournalReport,
   MAX_SEGMENT_BYTES,
   SEGMENT_BYTES,
-  type WrittenEntry,
 } from './model.js'
 import { syncFolder } from './replace-file.js'
+import type { ListedEntry } from './seal-entry.js'
 import { indexPath, segmentPath } from './segments.js'
 
 /** The segment being written, as far as it is durable. */
@@ -44,7 +45,7 @@ export type Tail = {
 
 export type Committer = {
   /** One batch, durable and acknowledged, or nothing of it. */
-  commit(entries: readonly WrittenEntry[]): Promise<readonly Appended[]>
+  commit(entries: readonly ListedEntry[]): Promise<readonly Appended[]>
   tail(): Tail
   /** Why nothing may be written any more. */
   poison(): JournalError | null
@@ -61,7 +62,7 @@ export function createCommitter(
   options: JournalOptions,
   epoch: Epoch,
   start: Tail,
-  catalog: Catalog,
+  store: Store,
   stamp: () => string,
   report: (report: JournalReport) => void,
 ): Committer {
@@ -104,7 +105,7 @@ export function createCommitter(
     )
   }
 
-  const write = async (entries: readonly WrittenEntry[]): Promise<readonly Appended[]> => {
+  const write = async (entries: readonly ListedEntry[]): Promise<readonly Appended[]> => {
     if (seams.before_write) await seams.before_write()
     checkEpoch()
     checkFile()
@@ -147,8 +148,8 @@ export function createCommitter(
   }
 
   const settle = ({ lines, length }: Composed): void => {
-    for (const { hash, ids, offset } of lines) {
-      tail.contents.add({ hash, ids, offset: tail.offset + offset })
+    for (const { seq, at, hash, ids, listed, offset } of lines) {
+      tail.contents.add({ seq, at, hash, ids, listed, offset: tail.offset + offset })
     }
     const last = lines.at(-1)
     if (last === undefined) return
@@ -163,7 +164,7 @@ export function createCommitter(
     const members = { segment: number, size: lines, root, head: cursor.prev }
     const sign = (message: Uint8Array): Uint8Array => signer.sign('event', message)
     const entry = signEvent({ origin, type: SEAL_TYPE, members, kid: signer.kid('event'), sign })
-    await write([entry])
+    await write([{ ...entry, listed: null }])
     const { at, seq } = tail.cursor
     tail = {
       ...tail,
@@ -177,13 +178,14 @@ export function createCommitter(
   const index = ({ number, offset, seal, contents }: Tail): void => {
     if (seal === null) return
     const path = indexPath(dir, number)
+    const write = async (): Promise<void> => {
+      const rows = await contents.rows((action) => findDispatch(store, number, action))
+      await writeIndex(path, { number, bytes: offset, seal }, await contents.ids(), rows)
+      const segment = store.catalog.find((candidate) => candidate.number === number)
+      if (segment !== undefined) segment.contents = null
+    }
     indexing = indexing
-      .then(() => contents.ids())
-      .then((ids) => writeIndex(path, { number, bytes: offset, seal }, ids))
-      .then(() => {
-        const segment = catalog.find((candidate) => candidate.number === number)
-        if (segment !== undefined) segment.contents = null
-      })
+      .then(write)
       .catch((error) => report({ kind: 'index_failed', file: path, why: messageOf(error) }))
   }
 
@@ -206,9 +208,9 @@ export function createCommitter(
     fd = next
     file = path
     inode = fstatSync(fd).ino
-    const contents = newContents()
+    const contents = newContents(number)
     tail = { number, offset: 0, cursor: tail.cursor, lines: 0, contents, seal: null }
-    catalog.push({ number, first: tail.cursor.seq + 1, archived: false, contents })
+    store.catalog.push({ number, first: tail.cursor.seq + 1, archived: false, contents })
   }
 
   // A crash may have come between the seal and its index.

@@ -1,8 +1,13 @@
+import type { JournalLine } from '../../ports.js'
 import { newTree } from './hash.js'
-import { type IdKey, type IdTable, newIdTable } from './ids.js'
+import { type IdKey, type IdTable, idKeysOf, newIdTable } from './ids.js'
+import { parseLine } from './lines.js'
+import { type Listed, listedOf } from './listed.js'
+import { type FindDispatch, newRowTable, type Rows } from './rows.js'
+import { type LineSeen, textOf } from './scan.js'
 
 /**
- * What a segment adds up to: its Merkle tree and where its ids stand. For the segment that boot found
+ * What a segment adds up to: its Merkle tree, where its ids stand and its capsule list. For the segment that boot found
  * open, the lines from before are read behind the running gate; those written meanwhile wait.
  */
 export type Contents = {
@@ -10,27 +15,49 @@ export type Contents = {
   /** Reject when the lines from before could not be read. */
   root(): Promise<string>
   ids(): Promise<IdTable>
+  rows(find: FindDispatch): Promise<Rows>
   /** Nothing is being read any more, however that ended. */
   settled(): Promise<unknown>
 }
 export type ContentLine = {
+  readonly seq: number
+  readonly at: string
   readonly hash: string
   readonly offset: number
   readonly ids: readonly IdKey[]
+  readonly listed: Listed | null
+}
+
+/** A line of a file, with what is kept of it. */
+export function contentLine(line: LineSeen, file: string): ContentLine {
+  const { seq, at, hash, offset, type } = line
+  const place = { file, found: `no JSON at byte ${offset}` }
+  const members = (): JournalLine => parseLine(line.buffer, line.start, line.stop, place)
+  const ids = idKeysOf(type, () => textOf(line))
+  return { seq, at, hash, offset, ids, listed: listedOf(type, members) }
 }
 
 export function newContents(
+  segment: number,
   earlier?: (add: (line: ContentLine) => void) => Promise<void>,
 ): Contents {
   const tree = newTree()
   const ids = newIdTable()
-  const take = (line: ContentLine): void => {
-    tree.push(line.hash)
-    for (const id of line.ids) ids.add(id, line.offset)
+  const table = newRowTable(segment)
+  const take = ({ seq, at, hash, offset, ids: keys, listed }: ContentLine): void => {
+    tree.push(hash)
+    for (const key of keys) ids.add(key, offset)
+    if (listed !== null) table.add(listed, { seq, time: Date.parse(at), offset })
   }
   if (earlier === undefined) {
     const none = Promise.resolve()
-    return { add: take, root: async () => tree.root(), ids: async () => ids, settled: () => none }
+    return {
+      add: take,
+      root: async () => tree.root(),
+      ids: async () => ids,
+      rows: table.rows,
+      settled: () => none,
+    }
   }
   let waiting: ContentLine[] | null = []
   const reading = earlier(take).then(() => {
@@ -45,6 +72,7 @@ export function newContents(
     },
     root: () => reading.then(() => tree.root()),
     ids: () => reading.then(() => ids),
+    rows: (find) => reading.then(() => table.rows(find)),
     settled: () => settled,
   }
 }

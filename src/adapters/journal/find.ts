@@ -1,13 +1,13 @@
 import { namesId, supersedesId } from '../../core/journal/line.js'
 import type { JournalLine } from '../../ports.js'
-import type { Catalog } from './catalog.js'
-import type { Tail } from './commit.js'
+import type { Store } from './catalog.js'
 import { JournalError } from './error.js'
 import { leafHashAt } from './hash.js'
 import { idKey } from './ids.js'
 import { lookUp } from './index-file.js'
-import type { Indexes } from './indexes.js'
-import { openSegment, parseLine } from './lines.js'
+import { type End, openSegment, parseLine } from './lines.js'
+import { listedOf } from './listed.js'
+import type { Dispatched, Place } from './rows.js'
 import { indexPath, segmentPath } from './segments.js'
 
 const FIRST_READ = 8 * 1024
@@ -16,49 +16,82 @@ const PREV = /"prev":"([0-9a-f]{64})"/
 
 /** Lines about an action or capsule, or superseding it, newest first. Each is checked against the link of the line after it. */
 export async function findLines(
-  dir: string,
-  catalog: Catalog,
-  tail: Tail,
-  indexed: Indexes,
+  store: Store,
+  end: End,
   id: string,
   { superseding = false }: { superseding?: boolean } = {},
 ): Promise<readonly JournalLine[]> {
-  const key = idKey(id)
   const found: JournalLine[] = []
+  for await (const { line } of candidates(store, end, id)) {
+    if (namesId(line, id) || (superseding && supersedesId(line, id))) found.push(line)
+  }
+  return found
+}
+
+/** The newest dispatch of an action in the segments before that one; what is archived cannot tell. */
+export async function findDispatch(
+  store: Store,
+  before: number,
+  action: string,
+): Promise<Dispatched | 'archived' | null> {
+  // Those are sealed, and a seal ends them: no line that is looked for is their last.
+  const end = { number: before, offset: 0, hash: '' }
+  try {
+    for await (const { line, segment, offset } of candidates(store, end, action)) {
+      const listed = listedOf(line.type, () => line)
+      if (listed?.kind === 'dispatch' && listed.action === action) {
+        return { segment, offset, agent: listed.agent, tool: listed.tool }
+      }
+    }
+  } catch (error) {
+    if (error instanceof JournalError && error.code === 'archived') return 'archived'
+    throw error
+  }
+  return null
+}
+
+type Candidate = Place & { readonly line: JournalLine }
+
+/** Lines whose text names the id somewhere, newest first. */
+async function* candidates(
+  { dir, catalog, indexed }: Store,
+  end: End,
+  id: string,
+): AsyncGenerator<Candidate> {
+  const key = idKey(id)
   for (const segment of catalog.toReversed()) {
-    if (segment.number > tail.number) continue
+    const { number } = segment
+    if (number > end.number || (number === end.number && end.offset === 0)) continue
     await indexed(segment)
     const table = await segment.contents?.ids()
-    const offsets = table?.offsets(key) ?? (await lookUp(indexPath(dir, segment.number), key))
+    const offsets = table?.offsets(key) ?? (await lookUp(indexPath(dir, number), key))
     if (offsets.length === 0) continue
     const handle = await openSegment(dir, segment)
     try {
-      const file = segmentPath(dir, segment.number)
       for (const offset of offsets) {
-        const open = segment.number === tail.number
-        if (open && offset >= tail.offset) continue
-        const end = open ? tail.offset : (await handle.stat()).size
-        const line = await readAt(handle, offset, end, tail.cursor.prev, file)
-        if (namesId(line, id) || (superseding && supersedesId(line, id))) found.push(line)
+        if (number === end.number && offset >= end.offset) continue
+        const line = await readAt(handle, dir, { segment: number, offset }, end)
+        yield { line, segment: number, offset }
       }
     } finally {
       await handle.close()
     }
   }
-  return found
 }
 
 type Readable = Awaited<ReturnType<typeof openSegment>>
 
-async function readAt(
+/** One line, if it is the one that the line after it, or the head, links to. */
+export async function readAt(
   handle: Readable,
-  offset: number,
-  end: number,
-  head: string,
-  file: string,
+  dir: string,
+  { segment, offset }: Place,
+  { number, offset: written, hash: head }: End,
 ): Promise<JournalLine> {
+  const file = segmentPath(dir, segment)
+  const end = segment === number ? written : (await handle.stat()).size
   for (let room = FIRST_READ; ; room *= 4) {
-    const length = Math.min(room, end - offset)
+    const length = Math.max(0, Math.min(room, end - offset))
     const buffer = Buffer.alloc(1 + length)
     const { bytesRead } = await handle.read(buffer, 1, length, offset)
     const stop = buffer.indexOf(LF, 1)

@@ -1,27 +1,34 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { isHex64 } from '../../core/hex.js'
-import { errnoOf } from './error.js'
+import { errnoOf, JournalError } from './error.js'
 import { type IdKey, type IdTable, newIdTable } from './ids.js'
 import { replaceFile } from './replace-file.js'
+import { ROW, type Rows } from './rows.js'
 
 /**
  * The sidecar of a sealed segment: one JSON line, then sorted records {high u32, low u32, offset u32},
- * big-endian. It repeats the signed seal line, so that an archived segment still has its place in the chain.
+ * big-endian, then the rows of the capsule list (rows.ts). It repeats the signed seal line, so that an archived segment still has its place in the chain.
  */
 export type IndexHeader = {
-  /** 1 holds no ids of superseded capsules; such an index is written anew while its segment is here. */
-  readonly v: 1 | 2
+  /**
+   * 1 holds no ids of superseded capsules, 2 no capsule list; such an index is written anew while its
+   * segment is here.
+   */
+  readonly v: 1 | 2 | typeof VERSION
   readonly segment: number
   /** Size of the segment file; another size means the index is stale. */
   readonly bytes: number
   readonly entries: number
-  /** SHA-256 of the records. */
+  /** Rows of the capsule list. */
+  readonly capsules: number
+  /** SHA-256 of the records and rows. */
   readonly sha256: string
   /** The segment's last line, exactly. */
   readonly seal: string
 }
 
+export const VERSION = 3
 const RECORD = 12
 const LF = 10
 const MAX_HEADER = 4096
@@ -30,17 +37,23 @@ export async function writeIndex(
   path: string,
   segment: { number: number; bytes: number; seal: string },
   table: IdTable,
+  { buffer, count }: Rows,
 ): Promise<void> {
   const records = sortedRecords(table)
+  const rows = buffer.subarray(0, count * ROW)
   const header: IndexHeader = {
-    v: 2,
+    v: VERSION,
     segment: segment.number,
     bytes: segment.bytes,
     entries: table.count,
-    sha256: createHash('sha256').update(records).digest('hex'),
+    capsules: count,
+    sha256: createHash('sha256').update(records).update(rows).digest('hex'),
     seal: segment.seal,
   }
-  await replaceFile(path, Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), records]))
+  await replaceFile(
+    path,
+    Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), records, rows]),
+  )
 }
 
 /** Sorted by the high word's first 29 bits: with 24 bits of entry number that is one exact double each. */
@@ -88,18 +101,23 @@ function parseHeader(text: string): IndexHeader | null {
     return null
   }
   if (typeof value !== 'object' || value === null) return null
-  const { v, segment, bytes, entries, sha256, seal } = value as Record<string, unknown>
-  const whole = [segment, bytes, entries].every((n) => Number.isSafeInteger(n) && Number(n) >= 0)
-  if ((v !== 1 && v !== 2) || !whole || !isHex64(sha256) || typeof seal !== 'string') return null
-  return value as IndexHeader
+  const { v, segment, bytes, entries, capsules = 0, sha256, seal } = { ...NO_HEADER, ...value }
+  if (v !== 1 && v !== 2 && v !== VERSION) return null
+  if (!isCount(segment) || !isCount(bytes) || !isCount(entries) || !isCount(capsules)) return null
+  if (!isHex64(sha256) || typeof seal !== 'string') return null
+  return { v, segment, bytes, entries, capsules, sha256, seal }
 }
+
+const NO_HEADER: { readonly [name in keyof IndexHeader]?: unknown } = {}
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 
 /** Whether the records are the ones that were written; the header must have been read before. */
 export async function indexIsIntact(path: string, header: IndexHeader): Promise<boolean> {
   const bytes = await readFile(path)
   const records = bytes.subarray(bytes.indexOf(LF) + 1)
   return (
-    records.length === header.entries * RECORD &&
+    records.length === header.entries * RECORD + header.capsules * ROW &&
     createHash('sha256').update(records).digest('hex') === header.sha256
   )
 }
@@ -131,6 +149,40 @@ export async function lookUp(path: string, key: IdKey): Promise<readonly number[
       )
     }
     return table.offsets(key).sort((a, b) => b - a)
+  } finally {
+    await handle.close()
+  }
+}
+
+const BLOCK_ROWS = 4096
+
+/** The rows of the capsule list, block by block, the blocks and not the rows in them in that order. */
+export async function* rowBlocks(
+  path: string,
+  { oldestFirst }: { readonly oldestFirst: boolean },
+): AsyncGenerator<Rows> {
+  const handle = await openOrNull(path)
+  if (handle === null) throw new JournalError('damaged', 'the index is gone', { file: path })
+  try {
+    const found = await headerOf(handle)
+    if (found === null) throw new JournalError('damaged', 'the index is broken', { file: path })
+    const { v, segment, entries, capsules } = found.header
+    if (v !== VERSION) {
+      const why = `segment ${segment} was archived before its capsules were listed: copy it back to read it`
+      throw new JournalError('archived', why, { file: path })
+    }
+    const start = found.end + entries * RECORD
+    const blocks = Math.ceil(capsules / BLOCK_ROWS)
+    for (let i = 0; i < blocks; i++) {
+      const first = (oldestFirst ? i : blocks - 1 - i) * BLOCK_ROWS
+      const count = Math.min(BLOCK_ROWS, capsules - first)
+      const buffer = Buffer.allocUnsafe(count * ROW)
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, start + first * ROW)
+      if (bytesRead < buffer.length) {
+        throw new JournalError('damaged', 'the index is cut short', { file: path })
+      }
+      yield { buffer, count }
+    }
   } finally {
     await handle.close()
   }

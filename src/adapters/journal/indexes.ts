@@ -1,56 +1,61 @@
 import { stat } from 'node:fs/promises'
 import { BACKGROUND_CHUNK } from './blocks.js'
-import type { Segment } from './catalog.js'
-import { newContents } from './contents.js'
+import type { Catalog, Segment, Store } from './catalog.js'
+import { contentLine, newContents } from './contents.js'
 import { JournalError, messageOf } from './error.js'
-import { idKeysOf } from './ids.js'
-import { indexIsIntact, readIndexHeader, writeIndex } from './index-file.js'
+import { findDispatch } from './find.js'
+import { indexIsIntact, readIndexHeader, VERSION, writeIndex } from './index-file.js'
 import type { JournalReport } from './model.js'
-import { scanSegment, textOf } from './scan.js'
+import { scanSegment } from './scan.js'
 import { indexPath, readFirstLine, segmentPath } from './segments.js'
 
-/** Resolves when the segment's ids can be looked up: each index is checked once, on first need. */
-export type Indexes = (segment: Segment) => Promise<void>
+/** Null for a reader beside the writer: what it makes anew stays in its memory. */
+export type Report = ((report: JournalReport) => void) | null
 
-export function createIndexes(
-  dir: string,
-  origin: string,
-  report: (report: JournalReport) => void,
-): Indexes {
+/** Each index is checked once, on first need. */
+export function openStore(dir: string, origin: string, catalog: Catalog, report: Report): Store {
   const checked = new Map<number, Promise<void>>()
-  return async (segment) => {
-    if (segment.contents !== null) return
-    const check = checked.get(segment.number) ?? ensureIndex(dir, origin, segment, report)
-    checked.set(segment.number, check)
-    await check
+  const store: Store = {
+    dir,
+    catalog,
+    async indexed(segment) {
+      if (segment.contents !== null) return
+      const check = checked.get(segment.number) ?? ensureIndex(store, origin, segment, report)
+      checked.set(segment.number, check)
+      await check
+    },
   }
+  return store
 }
 
 /** Rebuilt from the lines if it is missing, stale or damaged. */
 async function ensureIndex(
-  dir: string,
+  store: Store,
   origin: string,
   segment: Segment,
-  report: (report: JournalReport) => void,
+  report: Report,
 ): Promise<void> {
-  const path = indexPath(dir, segment.number)
-  const file = segmentPath(dir, segment.number)
+  const { number, first } = segment
+  const path = indexPath(store.dir, number)
+  const file = segmentPath(store.dir, number)
   const why = await indexFault(path, file)
   if (why === null) return
-  const first = await readFirstLine(file).catch(() => null)
-  if (first === null) {
-    const message = `the index of archived segment ${segment.number}: ${why}. Copy the segment back and start again`
+  const begin = await readFirstLine(file).catch(() => null)
+  if (begin === null) {
+    const message = `the index of archived segment ${number}: ${why}. Copy the segment back and start again`
     throw new JournalError('damaged', message, { file: path })
   }
-  const from = { seq: segment.first - 1, prev: first.prev, at: '' }
-  const contents = newContents()
+  const from = { seq: first - 1, prev: begin.prev, at: '' }
+  const contents = newContents(number)
   const range = { file, origin, from, chunk: BACKGROUND_CHUNK }
-  const { last, bytes } = await scanSegment(range, (line) => {
-    contents.add({ ...line, ids: idKeysOf(line.type, () => textOf(line)) })
-  })
+  const { last, bytes } = await scanSegment(range, (line) => contents.add(contentLine(line, file)))
+  if (report === null) {
+    segment.contents = contents
+    return
+  }
   try {
-    const ids = await contents.ids()
-    await writeIndex(path, { number: segment.number, bytes, seal: last ?? '' }, ids)
+    const rows = await contents.rows((action) => findDispatch(store, number, action))
+    await writeIndex(path, { number, bytes, seal: last ?? '' }, await contents.ids(), rows)
     report({ kind: 'index_rebuilt', file: path, why })
   } catch (error) {
     // A read-only or full disk: the table serves from memory.
@@ -63,6 +68,6 @@ async function indexFault(path: string, segment: string): Promise<string | null>
   const header = await readIndexHeader(path)
   if (header === null) return 'it is missing or cannot be read'
   const here = await stat(segment).catch(() => null)
-  if (here !== null && (here.size !== header.bytes || header.v === 1)) return 'it is stale'
+  if (here !== null && (here.size !== header.bytes || header.v !== VERSION)) return 'it is stale'
   return (await indexIsIntact(path, header)) ? null : 'its records are damaged'
 }

@@ -9,16 +9,15 @@ import { readFirstLine, segmentPath } from './segments.js'
 
 const LF = 10
 
-/** How far the files may be read at a moment; whoever knows it needs nothing else of the writer. */
-export type Extent = {
-  readonly segments: readonly Stretch[]
-  readonly tail: {
-    readonly number: number
-    readonly offset: number
-    /** Of the last line before `offset`. */
-    readonly hash: string
-  }
+/** Where the lines end: the segment being written, and how far. */
+export type End = {
+  readonly number: number
+  readonly offset: number
+  /** Of the last line before `offset`. */
+  readonly hash: string
 }
+/** How far the files may be read at a moment; whoever knows it needs nothing else of the writer. */
+export type Extent = { readonly segments: readonly Stretch[]; readonly tail: End }
 
 /** Lines with seq ≥ from up to the head of this moment, checked against the chain as they are read. */
 export async function* readLines(

@@ -1,7 +1,16 @@
 import type { Plain } from '../../core/json/value.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import type { StatementToSeal } from '../../core/statement/seal.js'
-import type { Clock, Head, Journal, JournalLine, Signer } from '../../ports.js'
+import type {
+  CapsuleFilter,
+  CapsuleList,
+  CapsulePage,
+  Clock,
+  Head,
+  Journal,
+  JournalLine,
+  Signer,
+} from '../../ports.js'
 import type { Appender } from './append.js'
 import type { Extent } from './lines.js'
 
@@ -37,9 +46,10 @@ export type StatementEntry = WrittenEntry & {
 }
 export type DriverEntry = WrittenEntry | StatementEntry
 
-export type OpenedJournal = Omit<Journal, 'append' | 'find'> & {
+export type OpenedJournal = Omit<Journal, 'append' | 'find' | 'list'> & {
   append: Appender['append']
   find(id: string, options?: { superseding?: boolean }): Promise<readonly JournalLine[]>
+  list(filter: CapsuleFilter, page: CapsulePage): Promise<CapsuleList<JournalLine>>
   /** The newest state that boot could stand on; fold `lines(seq + 1)` on top. */
   readonly snapshot: { readonly seq: number; readonly state: Plain } | null
   /** `upTo` is the last line folded into `state`, as its append returned it; default: the head. */

@@ -9,8 +9,9 @@ import { claimEpoch, type Epoch } from './epoch.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
 import { findLines } from './find.js'
 import { openHeadWriter } from './head-file.js'
-import { createIndexes } from './indexes.js'
-import { type Extent, readLines } from './lines.js'
+import { openStore } from './indexes.js'
+import { type End, type Extent, readLines } from './lines.js'
+import { listCapsules } from './list.js'
 import { takeLock } from './lock.js'
 import {
   type JournalOptions,
@@ -63,6 +64,7 @@ async function start(
 ): Promise<OpenedJournal> {
   const { dir, origin, signer, headFile, seams = {} } = options
   const { catalog } = booted
+  const store = openStore(dir, origin, catalog, report)
   const headFailed = (why: string): void =>
     report({ kind: 'head_file_failed', file: headFile ?? '', why })
   const headWriter = headFile === null ? null : await openHeadWriter(headFile, origin, headFailed)
@@ -70,7 +72,7 @@ async function start(
   const reserve = await openReserve(dir, options.reserveBytes ?? RESERVE_BYTES)
   held.push(reserve.close)
   const stamp = createStamp(options.clock, booted.tail.cursor.at)
-  const committer = createCommitter(options, epoch, booted.tail, catalog, stamp, report)
+  const committer = createCommitter(options, epoch, booted.tail, store, stamp, report)
   held.push(committer.close)
   const durable = (head: Head): void => {
     headWriter?.push(head)
@@ -88,19 +90,19 @@ async function start(
     const { seq, prev } = committer.tail().cursor
     return { seq, hash: prev }
   }
-  const extent = (): Extent => {
+  const end = (): End => {
     const { number, offset, cursor } = committer.tail()
-    return {
-      segments: catalog.map((segment) => ({ number: segment.number, first: segment.first })),
-      tail: { number, offset, hash: cursor.prev },
-    }
+    return { number, offset, hash: cursor.prev }
   }
+  const extent = (): Extent => ({
+    segments: catalog.map(({ number, first }) => ({ number, first })),
+    tail: end(),
+  })
   if (head().seq > 0) durable(head())
 
   let closing: Promise<void> | null = null
   let damage: string | null = null
-  const indexes = createIndexes(dir, origin, report)
-  const verified = verifySealed(options, booted, indexes, () => closing !== null).then((result) => {
+  const verified = verifySealed(options, booted, store, () => closing !== null).then((result) => {
     damage = result.damage
     if (damage !== null) report({ kind: 'damaged', why: damage })
     return result
@@ -132,7 +134,8 @@ async function start(
     head,
     lines: (from = 1) => readLines(dir, origin, extent(), from),
     extent,
-    find: (id, wanted) => findLines(dir, catalog, committer.tail(), indexes, id, wanted),
+    find: (id, wanted) => findLines(store, end(), id, wanted),
+    list: (filter, page) => listCapsules(store, end(), filter, page),
     health() {
       const reason = committer.poison()?.message ?? appender.suspended() ?? damage
       return { ok: reason === null, reason }

@@ -21,6 +21,8 @@ export type ReadLine = {
 export type ReadOptions = {
   /** Go on as lines are written, until the signal says stop. */
   readonly follow?: { readonly signal: AbortSignal }
+  /** The first segment to read; default: the oldest that is here. */
+  readonly from?: number
 }
 
 const LF = 10
@@ -34,7 +36,7 @@ export async function* readJournal(
   const { present } = await listSegments(dir)
   const changes = options.follow === undefined ? null : watchFolder(dir, options.follow.signal)
   try {
-    for (let number = present[0]; number !== undefined; ) {
+    for (let number = options.from ?? present[0]; number !== undefined; ) {
       const handle = await open(segmentPath(dir, number), 'r')
       try {
         yield* readSegment(handle, dir, number, changes)

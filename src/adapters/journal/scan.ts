@@ -24,6 +24,7 @@ export type LineSeen = {
   /** The line's place in the file. */
   readonly offset: number
   readonly seq: number
+  readonly at: string
   readonly hash: string
   readonly type: string
 }
@@ -69,11 +70,11 @@ export async function scanSegment(
       let lastStart = block.start
       for (let start = block.start; start < block.end; ) {
         const stop = buffer.indexOf(LF, start)
-        const { type, hash } = chain.step(buffer, start, stop)
+        const { type, hash, at } = chain.step(buffer, start, stop)
         sealed = type === SEAL_TYPE
         if (!sealed) head = hash
         seq++
-        visit({ buffer, start, stop, offset: start + shift, seq, hash, type })
+        visit({ buffer, start, stop, offset: start + shift, seq, at, hash, type })
         lastStart = start
         start = stop + 1
       }

@@ -1,10 +1,10 @@
 import { SEAL_TYPE } from '../../core/journal/seal.js'
 import { BACKGROUND_CHUNK } from './blocks.js'
 import type { Booted } from './boot.js'
+import type { Store } from './catalog.js'
 import { checkSeal } from './check-seal.js'
 import { JournalError, messageOf } from './error.js'
 import { newTree } from './hash.js'
-import type { Indexes } from './indexes.js'
 import type { JournalOptions, Verified } from './model.js'
 import { scanSegment } from './scan.js'
 import { checkAgainstHead } from './second-head.js'
@@ -16,8 +16,8 @@ import { segmentName, segmentPath } from './segments.js'
  */
 export async function verifySealed(
   options: JournalOptions,
-  { base, tailStart, tail, catalog, second }: Booted,
-  indexed: Indexes,
+  { base, tailStart, tail, second }: Booted,
+  { catalog, indexed }: Store,
   stopped: () => boolean,
 ): Promise<Verified> {
   const { dir, origin } = options

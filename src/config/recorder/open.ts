@@ -6,7 +6,7 @@ import { JournalError } from '../../adapters/journal/error.js'
 import { type Extent, readLines } from '../../adapters/journal/lines.js'
 import type { JournalReport, Verified } from '../../adapters/journal/model.js'
 import { createStamp } from '../../adapters/journal/stamp.js'
-import type { Appended, Clock, Evidence, Head, JournalLine } from '../../ports.js'
+import type { Appended, CapsuleList, Clock, Evidence, Head, JournalLine } from '../../ports.js'
 import { owned, packEntries, packRecord } from './pack.js'
 import { openPost, type Post } from './post.js'
 import { type Answer, fromFault, type Request, type ScribeData, type Status } from './protocol.js'
@@ -146,6 +146,7 @@ function journalOf(
     },
     find: (id, { superseding = false } = {}) =>
       post.request({ kind: 'find', id, superseding }) as Promise<readonly JournalLine[]>,
+    list: (filter, page) => post.request({ kind: 'list', filter, page }) as Promise<CapsuleList>,
     health: () => status().journal,
     close: () => (closing ??= close()),
     snapshot: opened.snapshot,

@@ -1,4 +1,6 @@
+import { type Listed, listedOf } from '../../adapters/journal/listed.js'
 import type { DriverEntry } from '../../adapters/journal/model.js'
+import type { HandedEntry } from '../../adapters/journal/seal-entry.js'
 import type { EvidencePart, EvidenceRecord } from '../../ports.js'
 
 /**
@@ -40,36 +42,69 @@ export const owned = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Ar
 const PLAIN_FIELDS = 2
 const SEAL_FIELDS = 8
 
-/** The members stay behind, where the line is folded: the writer reads the text. */
+/** The members stay behind, where the line is folded: the writer gets the text, and what it lists. */
 export function packEntries(entries: readonly DriverEntry[]): PackedEntries {
   const packed: unknown[] = []
   for (const entry of entries) {
-    if (!('seal' in entry)) packed.push(PLAIN_FIELDS, entry.type, entry.json)
+    const { type, json, members } = entry
+    const listed = packListed(listedOf(type, () => members ?? JSON.parse(json)))
+    if (!('seal' in entry)) packed.push(PLAIN_FIELDS, listed.length, type, json)
     else {
       const { payload, statement, iss, sub, actionType, decisionId } = entry.seal
-      packed.push(SEAL_FIELDS, entry.type, entry.json)
+      packed.push(SEAL_FIELDS, listed.length, type, json)
       packed.push(payload, statement, iss, sub, actionType, decisionId)
     }
+    packed.push(...listed)
   }
   return packed
 }
 
-export function unpackEntries(packed: PackedEntries): DriverEntry[] {
-  const entries: DriverEntry[] = []
+export function unpackEntries(packed: PackedEntries): HandedEntry[] {
+  const entries: HandedEntry[] = []
   for (let i = 0; i < packed.length; ) {
-    const fields = packed[i] as number
+    const [fields, more] = [packed[i] as number, packed[i + 1] as number]
+    const start = i + 2
     const [type, json, payload, statement, iss, sub, actionType, decisionId] = packed.slice(
-      i + 1,
-      i + 1 + fields,
+      start,
+      start + fields,
     )
+    i = start + fields + more
+    const listed = unpackListed(packed.slice(start + fields, i))
     const seal = { payload, statement, iss, sub, actionType, decisionId }
     entries.push(
       (fields === PLAIN_FIELDS
-        ? { type, json }
-        : { type, json, seal, members: NOTHING }) as DriverEntry,
+        ? { type, json, listed }
+        : { type, json, seal, members: NOTHING, listed }) as HandedEntry,
     )
-    i += 1 + fields
   }
   return entries
 }
 const NOTHING = {}
+
+function packListed(listed: Listed | null): readonly unknown[] {
+  switch (listed?.kind) {
+    case undefined:
+      return []
+    case 'dispatch':
+      return [listed.action, listed.agent, listed.tool]
+    case 'capsule': {
+      const { action, verdict, decision, developer, dispatched, about } = listed
+      const capsule = [action, verdict, decision, developer, dispatched]
+      return about === null ? capsule : [...capsule, about.agent, about.tool]
+    }
+  }
+}
+
+const DISPATCH_FIELDS = 3
+const CAPSULE_FIELDS = 5
+
+function unpackListed(packed: readonly unknown[]): Listed | null {
+  if (packed.length === 0) return null
+  if (packed.length === DISPATCH_FIELDS) {
+    const [action, agent, tool] = packed
+    return { kind: 'dispatch', action, agent, tool } as Listed
+  }
+  const [action, verdict, decision, developer, dispatched, agent, tool] = packed
+  const about = packed.length === CAPSULE_FIELDS ? null : { agent, tool }
+  return { kind: 'capsule', action, verdict, decision, developer, dispatched, about } as Listed
+}

@@ -1,7 +1,7 @@
 import { EvidenceError, type EvidenceFault } from '../../adapters/evidence/error.js'
 import { JournalError, type JournalErrorCode, type Place } from '../../adapters/journal/error.js'
 import type { JournalReport, OpenedJournal } from '../../adapters/journal/model.js'
-import type { Evidence, Head, Journal } from '../../ports.js'
+import type { CapsuleFilter, CapsulePage, Evidence, Head, Journal } from '../../ports.js'
 import type { PackedEntries, PackedRecord } from './pack.js'
 import type { StoresPlace } from './stores.js'
 
@@ -20,6 +20,7 @@ export type Write =
 /** Anything else, one by one and past the batches: some of it takes long. */
 export type Request =
   | { readonly kind: 'find'; readonly id: string; readonly superseding: boolean }
+  | { readonly kind: 'list'; readonly filter: CapsuleFilter; readonly page: CapsulePage }
   | { readonly kind: 'extent' }
   | {
       readonly kind: 'snapshot'

@@ -104,6 +104,8 @@ async function handle(request: Request, { journal, evidence }: Stores): Promise<
   switch (request.kind) {
     case 'find':
       return journal.find(request.id, request)
+    case 'list':
+      return journal.list(request.filter, request.page)
     case 'extent':
       return journal.extent()
     case 'snapshot':

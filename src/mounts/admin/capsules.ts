@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { statementOf } from '../../gate/prove.js'
-import { browse } from './browse.js'
 import { AdminProblem } from './problem.js'
 import { ADMIN_ROLES, json, route } from './route.js'
 import { capsule, digest, name, time, verdict } from './schemas.js'
@@ -12,13 +11,15 @@ export const capsuleList = route({
   method: 'get',
   path: '/v1/capsules',
   summary:
-    'Capsules, newest first. Follow next_cursor until it is null: a page may be empty before the end. ' +
-    'tool and agent are those of the dispatch; a refusal is found by agent only if its developer has that name.',
+    'Capsules, newest first; follow next_cursor until it is null. tool and agent are those of the call, refused ' +
+    'or dispatched. Refusals of older versions name neither: they are found by agent only if their developer has ' +
+    'that name, and never by tool.',
   roles: READERS,
   query: z.strictObject({
     verdict: verdict.optional(),
     tool: name.optional(),
     agent: name.optional(),
+    decision: name.optional(),
     from: time.optional(),
     to: time.optional(),
     cursor: z
@@ -51,11 +52,12 @@ export const capsuleList = route({
   },
   problems: ['archived'],
   async handle({ query: { cursor, limit, ...filter } }, { gate }) {
-    const { entries, before } = await browse(gate.data.journal, filter, {
+    const { entries, next } = await gate.data.journal.list(filter, {
       before: cursor === undefined ? null : Number(cursor),
       limit: Math.min(MAX_PAGE, Number(limit ?? 50)),
     })
-    return json({ capsules: entries, next_cursor: before === null ? null : String(before) })
+    const capsules = entries.map(({ line, ...shown }) => ({ ...shown, capsule: line.capsule }))
+    return json({ capsules, next_cursor: next === null ? null : String(next) })
   },
 })
 

@@ -1,15 +1,12 @@
 import { supersedesId } from '../../../core/journal/line.js'
-import { readLine } from '../../../core/journal/vocabulary.js'
-import type { Journal } from '../../../ports.js'
+import type { CapsuleList, Journal } from '../../../ports.js'
 import { itemOf, type OlderBlocked, type OpenItem } from './open-items.js'
-
-type Lines = Pick<Journal, 'find' | 'lines'>
 
 /** A blocked item that is too old for memory, by its journal line; null if it is closed or never was. */
 export async function olderItem(
   capsuleId: string,
   older: OlderBlocked,
-  journal: Pick<Lines, 'find'>,
+  journal: Pick<Journal, 'find'>,
 ): Promise<OpenItem | null> {
   const lines = await journal.find(capsuleId, { superseding: true })
   if (lines.some((line) => supersedesId(line, capsuleId))) return null
@@ -25,16 +22,19 @@ export async function olderItem(
 export async function* olderItems(
   after: number,
   older: OlderBlocked,
-  journal: Lines,
+  journal: Pick<Journal, 'find' | 'list'>,
 ): AsyncGenerator<OpenItem> {
-  if (after >= older.last) return
-  for await (const raw of journal.lines(Math.max(after + 1, older.first))) {
-    if (raw.seq > older.last) return
-    const line = readLine(raw)
-    if (line?.type !== 'CAPSULE') continue
-    const { capsule_id, disposition } = line.capsule
-    if (disposition.verdict_class !== 'blocked') continue
-    const item = await olderItem(capsule_id, older, journal)
-    if (item !== null) yield item
+  let next: number | null = Math.max(after, older.first - 1)
+  while (next !== null && next < older.last) {
+    const page: CapsuleList = await journal.list(BLOCKED, { after: next, limit: PAGE })
+    for (const { seq, line } of page.entries) {
+      if (seq > older.last) return
+      const item = await olderItem(line.capsule.capsule_id, older, journal)
+      if (item !== null) yield item
+    }
+    next = page.next
   }
 }
+
+const BLOCKED = { verdict: 'blocked' } as const
+const PAGE = 200

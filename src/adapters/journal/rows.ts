@@ -1,0 +1,107 @@
+import { type IdKey, idKey } from './ids.js'
+import type { Listed, Sender } from './listed.js'
+
+/**
+ * The capsule list of one segment: a row per CAPSULE line in the order of the lines, 60 bytes,
+ * big-endian {seq f64, time f64, offset u32, dispatch segment u32, dispatch offset u32, and the 64-bit
+ * keys of verdict, tool, agent and decision}. The same bytes stand in memory and in the sidecar. Keys
+ * only pre-select: whoever reads a row reads its line and compares the members themselves.
+ */
+export const ROW = 60
+/** Where the members of a row begin. */
+export const AT = {
+  seq: 0,
+  time: 8,
+  offset: 16,
+  dispatch: 20,
+  verdict: 28,
+  tool: 36,
+  agent: 44,
+  decision: 52,
+} as const
+/** Stands for no dispatch. */
+export const NO_SEGMENT = 0
+/** Stands for a dispatch that could not be looked up: its segment was archived by then. */
+export const UNKNOWN_SEGMENT = 0xffffffff
+const NO_KEY: IdKey = { high: 0, low: 0 }
+
+export type Rows = { readonly buffer: Buffer; readonly count: number }
+export type Place = { readonly segment: number; readonly offset: number }
+export type Dispatched = Place & Sender
+
+/** Finds the dispatch line of an action in the segments before this one. */
+export type FindDispatch = (action: string) => Promise<Dispatched | 'archived' | null>
+
+export type RowTable = {
+  add(listed: Listed, line: { seq: number; time: number; offset: number }): void
+  /** Complete rows; those that conclude a dispatch of an earlier segment are completed by `find`. */
+  rows(find: FindDispatch): Promise<Rows>
+}
+
+export function newRowTable(segment: number): RowTable {
+  let buffer = Buffer.allocUnsafeSlow(ROW * 64)
+  let count = 0
+  /** Dispatches of this segment until their conclusion: every action has one capsule (DESIGN §5). */
+  const inFlight = new Map<string, Dispatched>()
+  /** Rows whose dispatch stands in an earlier segment. */
+  const early = new Set<{ readonly row: number; readonly action: string }>()
+
+  const putSender = (row: number, { agent, tool }: Sender): void => {
+    putKey(buffer, row * ROW + AT.tool, tool)
+    putKey(buffer, row * ROW + AT.agent, agent)
+  }
+  const putPlace = (row: number, place: Place): void => {
+    buffer.writeUInt32BE(place.segment, row * ROW + AT.dispatch)
+    buffer.writeUInt32BE(place.offset, row * ROW + AT.dispatch + 4)
+  }
+  return {
+    add(listed, { seq, time, offset }) {
+      if (listed.kind === 'dispatch') {
+        const { action, agent, tool } = listed
+        inFlight.set(action, { segment, offset, agent, tool })
+        return
+      }
+      if ((count + 1) * ROW > buffer.length) buffer = grown(buffer)
+      const row = count++
+      const at = row * ROW
+      buffer.writeDoubleBE(seq, at + AT.seq)
+      buffer.writeDoubleBE(time, at + AT.time)
+      buffer.writeUInt32BE(offset, at + AT.offset)
+      putKey(buffer, at + AT.verdict, listed.verdict)
+      putKey(buffer, at + AT.decision, listed.decision)
+      const { action, developer, about } = listed
+      const dispatch = listed.dispatched ? inFlight.get(action) : undefined
+      inFlight.delete(action)
+      putPlace(row, (about === null ? dispatch : undefined) ?? { segment: NO_SEGMENT, offset: 0 })
+      putSender(row, about ?? dispatch ?? { agent: developer, tool: null })
+      if (about === null && listed.dispatched && dispatch === undefined) {
+        early.add({ row, action })
+      }
+    },
+    async rows(find) {
+      // Rows that are added meanwhile are visited as well.
+      for (const one of early) {
+        const dispatch = await find(one.action)
+        if (dispatch === 'archived') putPlace(one.row, { segment: UNKNOWN_SEGMENT, offset: 0 })
+        else if (dispatch !== null) {
+          putPlace(one.row, dispatch)
+          putSender(one.row, dispatch)
+        }
+        early.delete(one)
+      }
+      return { buffer, count }
+    },
+  }
+}
+
+function grown(buffer: Buffer): Buffer<ArrayBuffer> {
+  const larger = Buffer.allocUnsafeSlow(buffer.length * 2)
+  buffer.copy(larger)
+  return larger
+}
+
+function putKey(buffer: Buffer, at: number, text: string | null): void {
+  const { high, low } = text === null ? NO_KEY : idKey(text)
+  buffer.writeUInt32BE(high, at)
+  buffer.writeUInt32BE(low, at + 4)
+}
