@@ -3,6 +3,7 @@ import type { OnExpiry } from './core/approval/deadline.js'
 import type { Agent } from './core/call/agent.js'
 import type { Caller, Header, ReadCall } from './core/call/call.js'
 import type { Observation } from './core/capsule/observation.js'
+import type { OpenItem } from './core/capsule/open-item.js'
 import type { VerdictClass } from './core/capsule/registries.js'
 import type { Entry, Sealed } from './core/journal/entry.js'
 import type { JournalLine, Line, LineOf } from './core/journal/vocabulary.js'
@@ -106,7 +107,16 @@ export type Journal = {
   list(filter: CapsuleFilter, page: CapsulePage): Promise<CapsuleList>
   /** MUST refuse before dispatch while below the reserve: `ok: false` names why. */
   health(): { readonly ok: boolean; readonly reason: string | null }
+  /** Settles when every closed segment was read whole, behind the running gate; MUST NOT reject. */
+  readonly verified: Promise<Verified>
   close(): Promise<void>
+}
+export type Verified = {
+  readonly segments: number
+  readonly lines: number
+  /** Segments that are not here; their signed seals are. */
+  readonly archived: readonly string[]
+  readonly damage: string | null
 }
 
 // ── Evidence ─────────────────────────────────────────────────────────────────
@@ -352,6 +362,13 @@ export type StandingGrant = {
   readonly expiresAt: string
   readonly usesLeft: number
 }
+/** Between which lines blocked items stand that the state does not hold, closed ones among them. */
+export type OlderBlocked = { readonly first: number; readonly last: number }
+export type BlockedItems = {
+  readonly items: readonly OpenItem[]
+  /** Null: these are all. */
+  readonly older: OlderBlocked | null
+}
 export type Claimed =
   | { readonly kind: 'claimed' }
   /** `settled` resolves when the holder has let go. */
@@ -391,6 +408,19 @@ export type State = {
   refusal(agent: string, callIdentity: string, at: number): Promise<Approval | null>
   /** Standing grants that may be spent now, oldest first. */
   standing(agent: string, tool: string, at: number): Promise<readonly StandingGrant[]>
+  // What operators read; no call waits for it.
+  /** Approvals that ended and are still known, oldest first. */
+  endedApprovals(): Promise<readonly Approval[]>
+  /** Standing grants of all agents that may be spent at that time. */
+  standingGrants(at: number): Promise<readonly StandingGrant[]>
+  /** Whether this is a standing grant that was issued and not revoked, spent or not. */
+  isStanding(grant: string): Promise<boolean>
+  /** Open items that await a decision (seed §5.4.4), in ledger order. */
+  awaiting(): Promise<readonly OpenItem[]>
+  /** The newest blocked ones, in ledger order, and where older ones stand; both as of one moment. */
+  blocked(): Promise<BlockedItems>
+  /** One that `awaiting` or `blocked` lists. */
+  openItem(capsuleId: string): Promise<OpenItem | null>
 }
 export type Settlement =
   | { readonly kind: 'release' }
@@ -424,6 +454,17 @@ export type DispatchOrder = {
   /** The rule the call was judged under: deadlines, forwarded headers, success, release. */
   readonly rule: ToolRule
   readonly stillAllowed: () => boolean
+  /**
+   * How the response's octets are digested: null is SHA-256; a tool with `digest_salt: tenant` has an HMAC
+   * under a secret that the mount does not get (seed §13).
+   */
+  readonly saltedDigest: (() => OctetsDigest) | null
+}
+/** The digest of octets as they pass; `digest` is called once, at the end. */
+export type OctetsDigest = {
+  update(octets: Uint8Array): void
+  /** Lowercase hex. */
+  digest(): string
 }
 export type Dispatched = {
   readonly observation: Observation

@@ -153,7 +153,7 @@ function greet(
   gate: RunningGate,
   urls: { readonly agents: string; readonly operators: string },
 ): void {
-  const world = gate.world()
+  const world = gate.read.judges()
   const rows = [
     ['agents connect to', urls.agents],
     ['operators', urls.operators],

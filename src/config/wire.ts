@@ -1,7 +1,9 @@
+import { createHmac } from 'node:crypto'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import { createIdentity, type IdentityOptions } from '../adapters/identity/identity.js'
 import type { Mode } from '../core/capsule/model.js'
 import { GateError } from '../core/error.js'
+import { utf8 } from '../core/text.js'
 import { type Gate, startGate } from '../gate/gate.js'
 import type { MemoryLimits } from '../gate/memory.js'
 import type { GateReport, Parts } from '../gate/stage.js'
@@ -33,6 +35,7 @@ export type GateOptions = JudgesSource &
 /** A gate with its data folder open. `close` leaves nothing behind that a restart would have to mend. */
 export type RunningGate = Gate & {
   readonly data: Data
+  readonly parts: Parts
   readonly identity: Identity
   /** New manifests, policies or mode. A set that does not load keeps the old one and says why. */
   reload(source: JudgesSource): Promise<readonly string[]>
@@ -71,7 +74,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
       report({ level: 'warn', event: 'manifest_warning', detail })
     }
     const identity = createIdentity(options.identity)
-    const gate = await startGate({
+    const { gate, parts } = await startGate({
       parts: {
         journal: data.journal,
         evidence: data.evidence,
@@ -88,6 +91,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         ids: systemIds(clock),
         identity,
         tenantSalt: data.tenantSalt,
+        saltedDigest: hmacUnder(data.tenantSalt),
         report,
         seam: options.seam ?? (() => undefined),
         ...(options.concluding === undefined ? {} : { concluding: options.concluding }),
@@ -102,10 +106,11 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
     })
     return {
       ...gate,
+      parts,
       data,
       identity,
       async reload(source) {
-        const next = await loadJudges(source, gate.world().policy)
+        const next = await loadJudges(source, gate.read.judges().policy)
         if (!next.ok) {
           report({ level: 'error', event: 'reload_refused', detail: next.problems.join('\n') })
           return next.problems
@@ -123,6 +128,15 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
   } catch (error) {
     await data.close()
     throw error
+  }
+}
+
+/** One state per body, under a secret that stays here. */
+function hmacUnder(salt: string): Parts['saltedDigest'] {
+  const key = utf8(salt)
+  return () => {
+    const hmac = createHmac('sha256', key)
+    return { update: (octets) => void hmac.update(octets), digest: () => hmac.digest('hex') }
   }
 }
 

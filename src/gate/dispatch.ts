@@ -31,7 +31,8 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
   if (!stillAllowed()) return nothingSent('withdrawn')
   try {
     const { actionId, call, rule } = reserved
-    return await dispatch({ actionId, call, rule, stillAllowed })
+    const saltedDigest = rule.digest_salt === 'tenant' ? parts.saltedDigest : null
+    return await dispatch({ actionId, call, rule, stillAllowed, saltedDigest })
   } catch (error) {
     parts.report({
       level: 'error',

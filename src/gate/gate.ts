@@ -6,20 +6,26 @@ import type { Dispatch, Identified } from '../ports.js'
 import type { Answer } from './answer.js'
 import { type BackgroundDispatch, createBackground } from './approve-dispatch.js'
 import { type Collectable, collect } from './collect.js'
+import { type Dropped, recordDropped } from './dropped.js'
+import { type ErasureScope, eraseEvidence } from './erase.js'
 import { startExpiry } from './expire-timer.js'
 import { govern } from './govern.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './halt.js'
 import { createMemory, DEFAULT_MEMORY, type Memory, type MemoryLimits } from './memory.js'
 import { identify } from './open.js'
+import { type OutcomeRecorded, type OutcomeReport, recordOutcome } from './outcome.js'
+import { type PassedThrough, recordPassThrough } from './pass-through.js'
 import { prove } from './prove.js'
+import { createRead, type Read } from './read.js'
 import { type Orphan, recover } from './recover.js'
 import { recoverItems, type Unasked } from './recover-items.js'
 import { resolve } from './resolve.js'
+import { type Closed, type ClosedBy, closeBlocked } from './resolve-blocked.js'
 import type { Decider, Decision, Resolution } from './resolve-model.js'
 import { type Reopening, reopen } from './resolve-reopen.js'
 import { type Withdrawal, withdraw } from './resolve-withdraw.js'
 import { signed } from './signed-event.js'
-import type { Parts, World } from './stage.js'
+import type { GateReport, Parts, World } from './stage.js'
 import {
   issueStanding,
   revokeStanding,
@@ -62,11 +68,21 @@ export type Gate = {
   dispatchApproved(dispatchOf: BackgroundDispatch): Promise<void>
   /** Stops the timer, and waits for what it began. */
   stop(): Promise<void>
-  world(): World
-  halts(): Halts
+  /** A person has seen that a call was blocked and needs nothing more. */
+  closeBlocked(capsuleId: string, by: ClosedBy): Promise<Closed>
+  /** States what became of an action that was sent. */
+  recordOutcome(report: OutcomeReport): Promise<OutcomeRecorded>
+  /** A request on a route that is recorded and not judged. */
+  recordPassThrough(passed: PassedThrough): Promise<{ actionId: string; capsuleId: string }>
+  /** Connections of a source that were closed unread; the source stands in the record as a digest only. */
+  recordDropped(dropped: Dropped): Promise<void>
+  /** Destroys a key of the evidence store, for good. */
+  erase(scope: ErasureScope, by: string): Promise<{ readonly records: number }>
+  /** Tells the operator what the record may not say. */
+  report(event: GateReport): void
   /** What calls under way may keep in memory; every mount of the gate asks here. */
   readonly memory: Memory
-  readonly parts: Parts
+  readonly read: Read
 }
 
 export type Boot = {
@@ -82,7 +98,7 @@ export type Boot = {
 }
 
 /** Orphans are concluded and the canary is denied before this resolves: only then may anything listen. */
-export async function startGate(boot: Boot): Promise<Gate> {
+export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts }> {
   let world: World = { ...boot.judges, generation: 1 }
   let halts = boot.halts
   const parts: Parts = { ...boot.parts, world: () => world, halts: () => halts }
@@ -100,8 +116,9 @@ export async function startGate(boot: Boot): Promise<Gate> {
   await expiry.run()
   const background = createBackground(parts)
 
-  return {
-    parts,
+  const gate: Gate = {
+    read: createRead(parts),
+    report: parts.report,
     memory: createMemory(boot.memory ?? DEFAULT_MEMORY),
     identify: (caller) => identify(caller, parts),
     governs: (method, target) => upstreamOf(world.router, method, target) !== null,
@@ -127,8 +144,11 @@ export async function startGate(boot: Boot): Promise<Gate> {
       await expiry.stop()
       await background.idle()
     },
-    world: () => world,
-    halts: () => halts,
+    closeBlocked: (capsuleId, by) => closeBlocked(capsuleId, by, parts),
+    recordOutcome: (report) => recordOutcome(report, parts),
+    recordPassThrough: (passed) => recordPassThrough(passed, parts),
+    recordDropped: (dropped) => recordDropped(dropped, parts),
+    erase: (scope, by) => eraseEvidence(scope, by, parts),
     async halt(scope, by) {
       await recordHalt(parts, { type: 'HALT', scope, by })
       halts = [...halts.filter((held) => !sameScope(held, scope)), scope]
@@ -146,6 +166,7 @@ export async function startGate(boot: Boot): Promise<Gate> {
       turn(next)
     },
   }
+  return { gate, parts }
 }
 
 /** What CONFIG_CHANGED says, and what an unchanged start compares. */

@@ -15,7 +15,7 @@ export type PassedThrough = {
  * A request on a route the operator took out of the promises: informational, effect dispatched and
  * claimed, never confirmed. The target goes into the request digest only.
  */
-export async function recordPassthrough(
+export async function recordPassThrough(
   passed: PassedThrough,
   parts: Parts,
 ): Promise<{ actionId: string; capsuleId: string }> {

@@ -1,21 +1,15 @@
 import { HumanDecision } from '../core/capsule/human.js'
+import type { OpenItem } from '../core/capsule/open-item.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { EvidencePart } from '../ports.js'
 import { saltedPart } from './dispatch.js'
+import { openItem } from './open-items.js'
 import type { Parts } from './stage.js'
 import { evidenceOf, writeCapsule } from './write-capsule.js'
 
-/** A blocked call that nothing has superseded: an open item by the seed's predicate (seed §5.4.4). */
-export type BlockedItem = {
-  readonly capsule_id: string
-  readonly action_id: string
-  readonly decision_id: string
-  readonly operator: string
-  readonly developer: string
-  readonly verdict_class: string
-}
 /** Authenticated by the caller; never an agent. */
-export type Person = { readonly name: string; readonly assurance: 'L1' | 'L2' | 'L3' }
+type Person = { readonly name: string; readonly assurance: 'L1' | 'L2' | 'L3' }
+export type ClosedBy = { readonly person: Person; readonly reason: string }
 export type Closed =
   | { readonly kind: 'closed'; readonly capsuleId: string; readonly actionId: string }
   | { readonly kind: 'not_open' }
@@ -25,17 +19,11 @@ export type Closed =
   | { readonly kind: 'busy' }
 
 /** A person has seen that the call was blocked and needs nothing more: `resolved`, superseding it (DESIGN §6). */
-export async function closeBlocked(
-  capsuleId: string,
-  by: { readonly person: Person; readonly reason: string },
-  /** Asked once, under the claim; null for what is not open. */
-  openItem: (capsuleId: string) => Promise<BlockedItem | null>,
-  parts: Parts,
-): Promise<Closed> {
+export async function closeBlocked(capsuleId: string, by: ClosedBy, parts: Parts): Promise<Closed> {
   const actionId = parts.ids.actionId()
   if ((await parts.state.claim(capsuleId, actionId)).kind === 'held') return { kind: 'busy' }
   try {
-    const item = await openItem(capsuleId)
+    const item = await openItem(capsuleId, parts)
     if (item === null) return { kind: 'not_open' }
     if (item.verdict_class !== 'blocked') return { kind: 'not_blocked' }
     return { kind: 'closed', actionId, capsuleId: await close(item, actionId, by, parts) }
@@ -45,9 +33,9 @@ export async function closeBlocked(
 }
 
 async function close(
-  item: BlockedItem,
+  item: OpenItem,
   actionId: string,
-  { person, reason }: { readonly person: Person; readonly reason: string },
+  { person, reason }: ClosedBy,
   parts: Parts,
 ): Promise<string> {
   const at = parts.journal.timestamp()

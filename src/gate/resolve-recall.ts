@@ -3,26 +3,40 @@ import { pseudonym } from '../core/approval/voter.js'
 import { type Assent, HumanDecision } from '../core/capsule/human.js'
 import type { By } from '../core/capsule/input.js'
 import { verifyEvent } from '../core/journal/event.js'
+import { bounds } from '../core/journal/lines/approval.js'
+import {
+  anyText,
+  digest,
+  list,
+  type Of,
+  oneOf,
+  only,
+  optional,
+  read,
+  record,
+  text,
+} from '../core/json/shape.js'
 import type { Approval, Vote } from '../ports.js'
 import { saltedPart } from './dispatch.js'
 import type { Parts, Run } from './stage.js'
 
 /** A vote as the evidence store keeps it: who, and what exactly they said. */
-export type VoteEvidence = {
-  readonly vote: 'gate.vote/v1'
-  readonly approval_id: string
-  readonly on: string
-  readonly document_digest: string
-  readonly name: string
-  readonly by: Vote['by']
-  readonly roles: readonly string[]
-  readonly assurance: Assent['assurance']
-  readonly via: string
-  readonly outcome: Vote['outcome']
-  readonly reason?: string
-  readonly bounds?: Bounds
-  readonly salt: string
-}
+const voteEvidence = record({
+  vote: only('gate.vote/v1'),
+  approval_id: text,
+  on: digest,
+  document_digest: digest,
+  name: text,
+  by: oneOf('person', 'machine'),
+  roles: optional(list(anyText)),
+  assurance: oneOf('L1', 'L2', 'L3'),
+  via: anyText,
+  outcome: oneOf('approve', 'deny', 'defer'),
+  reason: optional(anyText),
+  bounds: optional(bounds),
+  salt: text,
+})
+type VoteEvidence = Of<typeof voteEvidence>
 
 export type Recalled = { readonly run: Run; readonly bounds: readonly Bounds[] }
 
@@ -49,7 +63,7 @@ export async function recallRun(approval: Approval, parts: Parts): Promise<Recal
         ? { kind: 'grant', authority: machine.said.name }
         : null
   if (by === null) return null
-  const bounds = votes.flatMap(({ said }) => (said.bounds === undefined ? [] : [said.bounds]))
+  const said = votes.flatMap(({ said }) => (said.bounds === undefined ? [] : [said.bounds]))
   const part = saltedPart(
     'approval',
     'decision',
@@ -58,11 +72,11 @@ export async function recallRun(approval: Approval, parts: Parts): Promise<Recal
       approval_id: approval.approvalId,
       document_digest: approval.documentDigest,
       votes: votes.map(({ vote }) => vote.evidenceDigest),
-      bounds,
+      bounds: said,
     },
     parts,
   )
-  return { run: { by, part }, bounds }
+  return { run: { by, part }, bounds: said }
 }
 
 async function recallVote(
@@ -75,8 +89,9 @@ async function recallVote(
     line.origin === parts.journal.origin && verifyEvent(line, parts.keys(), parts.crypto).ok
   if (!signedByUs || line.document_digest !== approval.documentDigest) return null
   const found = await parts.evidence.byDigest(vote.evidenceDigest)
-  if (found.state !== 'present' || found.value.value === undefined) return null
-  const said = found.value.value as unknown as VoteEvidence
+  const got = found.state === 'present' ? read(voteEvidence, found.value.value) : null
+  if (got === null || !got.ok) return null
+  const said = got.value
   const same =
     said.approval_id === approval.approvalId &&
     said.on === approval.parent &&

@@ -1,10 +1,10 @@
 import { brokenBound, readBounds } from '../core/approval/bounds.js'
 import type { ApprovalDocument } from '../core/approval/document.js'
+import { readArgument, readDocument } from '../core/approval/read-document.js'
 import { pseudonym } from '../core/approval/voter.js'
 import { HumanDecision } from '../core/capsule/human.js'
-import { parse } from '../core/json/parse.js'
 import type { Facts } from '../core/manifest/inputs.js'
-import { type ArgValue, typedValue } from '../core/manifest/typed-value.js'
+import type { ArgValue } from '../core/manifest/typed-value.js'
 import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
 import { approvalRecord } from './approve.js'
 import { saltedPart } from './dispatch.js'
@@ -246,47 +246,22 @@ async function boundsFault(
   if (outcome.kind !== 'approve' || outcome.bounds === undefined) return null
   const rule = parts.world().router.byTool.get(approval.tool)?.[0]?.rule
   const found = await parts.evidence.byDigest(approval.documentDigest)
-  if (rule === undefined || found.state !== 'present' || found.value.value === undefined) {
-    return 'the request as it was shown is no longer there'
-  }
+  const document = found.state === 'present' ? readDocument(found.value.value) : null
+  const facts = document === null ? null : factsOf(document)
+  if (rule === undefined || facts === null) return 'the request as it was shown is no longer there'
   const read = readBounds(outcome.bounds, rule)
   if (!read.ok) return read.problems.join('; ')
-  const facts = factsOf(found.value.value as unknown as ApprovalDocument)
   const broken = brokenBound(read.constraints, facts, parts.journal.timestamp(), parts.crypto)
   return broken === null ? null : `the request does not keep ${broken}`
 }
 
-function factsOf(document: ApprovalDocument): Facts {
+function factsOf(document: ApprovalDocument): Facts | null {
   const args = new Map<string, ArgValue>()
-  for (const [name, member] of Object.entries(document.arguments)) {
-    args.set(name, argOf(member as { type: ArgValue['type']; value: unknown }))
+  for (const [name, shown] of Object.entries(document.arguments)) {
+    const arg = readArgument(shown)
+    if (arg === null) return null
+    args.set(name, arg)
   }
   const { agent, operator, tool, request } = document
   return { args, body: request.body, agent, operator, tool }
-}
-
-/** The inverse of the document's `arguments`, whose empty members normalization may have dropped. */
-function argOf({ type, value }: { type: ArgValue['type']; value: unknown }): ArgValue {
-  switch (type) {
-    case 'integer':
-      return { type, value: BigInt(value as string) }
-    case 'strings':
-      return { type, value: (value as { items?: readonly string[] }).items ?? [] }
-    case 'string':
-    case 'decimal':
-      return { type, value: value as string }
-    case 'boolean':
-      return { type, value: value as boolean }
-    case 'object':
-    case 'objects':
-      return opaque(type, value as string)
-  }
-}
-
-/** Bounds can ask whether it is there, and nothing else of it. */
-function opaque(type: 'object' | 'objects', text: string): ArgValue {
-  const parsed = parse(text)
-  const value = parsed.ok ? typedValue(type, { kind: 'json', value: parsed.value }) : null
-  if (value === null) throw new TypeError('an argument of a document of ours has its type')
-  return value
 }

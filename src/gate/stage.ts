@@ -19,6 +19,7 @@ import type {
   Ids,
   Journal,
   Line,
+  OctetsDigest,
   PolicyDecision,
   PolicyEngine,
   Signer,
@@ -53,6 +54,8 @@ export type Parts = {
   readonly identity: Identity
   /** Secret per tenant; makes digests of guessable values useless to a guesser (seed §13). */
   readonly tenantSalt: string
+  /** HMAC-SHA-256 under that secret, for octets that pass through a mount. */
+  readonly saltedDigest: () => OctetsDigest
   readonly world: () => World
   readonly halts: () => Halts
   /** Whether anybody can be asked; without, a route to a human ends as an open item for an operator. */

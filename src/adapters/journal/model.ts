@@ -54,18 +54,8 @@ export type OpenedJournal = Omit<Journal, 'append' | 'find' | 'list'> & {
   readonly snapshot: { readonly seq: number; readonly state: Plain } | null
   /** `upTo` is the last line folded into `state`, as its append returned it; default: the head. */
   writeSnapshot(state: Plain, upTo?: Head): Promise<void>
-  /** Settles when every closed segment was read whole, behind the running gate; never rejects. */
-  readonly verified: Promise<Verified>
   /** What a reader of the files may read right now, itself and without the writer. */
   extent(): Extent
-}
-
-export type Verified = {
-  readonly segments: number
-  readonly lines: number
-  /** Segments that are not here; their signed seals are. */
-  readonly archived: readonly string[]
-  readonly damage: string | null
 }
 
 /** What an operator should hear about. */

@@ -4,9 +4,17 @@ import type { OpenedEvidence } from '../../adapters/evidence/open.js'
 import { entriesFault } from '../../adapters/journal/append.js'
 import { JournalError } from '../../adapters/journal/error.js'
 import { type Extent, readLines } from '../../adapters/journal/lines.js'
-import type { JournalReport, Verified } from '../../adapters/journal/model.js'
+import type { JournalReport } from '../../adapters/journal/model.js'
 import { createStamp } from '../../adapters/journal/stamp.js'
-import type { Appended, CapsuleList, Clock, Evidence, Head, JournalLine } from '../../ports.js'
+import type {
+  Appended,
+  CapsuleList,
+  Clock,
+  Evidence,
+  Head,
+  JournalLine,
+  Verified,
+} from '../../ports.js'
 import { owned, packEntries, packRecord } from './pack.js'
 import { openPost, type Post } from './post.js'
 import { type Answer, fromFault, type Request, type ScribeData, type Status } from './protocol.js'

@@ -15,7 +15,7 @@ export type ApprovalDocument = {
   readonly agent: string
   readonly developer: string
   readonly tool: string
-  readonly arguments: { readonly [name: string]: Plain }
+  readonly arguments: { readonly [name: string]: ShownArgument }
   /** What goes out with the call although no rule looked at it. Absent before it was told. */
   readonly not_judged?: {
     readonly query: readonly (readonly [name: string, value: string])[]
@@ -52,6 +52,9 @@ export type ApprovalDocument = {
   /** The document's digest is public; its content must not be guessable from it (seed §13). */
   readonly salt: string
 }
+
+/** Exact: numbers are text, and an empty list says its count (normalization would drop it, seed §2). */
+export type ShownArgument = { readonly type: ArgValue['type']; readonly value: Plain }
 
 export type ToDocument = Omit<
   ApprovalDocument,
@@ -96,9 +99,8 @@ export function approvalDocument(of: ToDocument): ApprovalDocument {
   }
 }
 
-/** Exact: numbers are text, and an empty list says its count (normalization would drop it, seed §2). */
-export function argumentsOf(args: Args): { readonly [name: string]: Plain } {
-  const out: { [name: string]: Plain } = Object.create(null)
+export function argumentsOf(args: Args): ApprovalDocument['arguments'] {
+  const out: { [name: string]: ShownArgument } = Object.create(null)
   for (const [name, arg] of args) out[name] = { type: arg.type, value: exact(arg) }
   return out
 }

@@ -1,4 +1,5 @@
 import { isUtcTimestamp } from '../capsule/timestamp.js'
+import type { Plain } from './value.js'
 
 /**
  * What a JSON value looks like: one value gives its reader, its TypeScript type and its row
@@ -103,6 +104,21 @@ export function record<const M extends Members>(members: M): Shape<ObjectOf<M>> 
   }
 }
 
+/** An object whose names are data. */
+export function mapOf<T>(each: Shape<T>): Shape<{ readonly [name: string]: T }> {
+  return {
+    says: `an object by name: ${each.says}`,
+    fault(value, at) {
+      if (!isObject(value)) return `${at} is not an object`
+      for (const [name, member] of Object.entries(value)) {
+        const fault = each.fault(member, `${at}.${name}`)
+        if (fault !== null) return fault
+      }
+      return null
+    },
+  }
+}
+
 export const nullable = <T>(of: Shape<T>): Shape<T | null> => ({
   says: `${of.says}, or null`,
   fault: (value, at) => (value === null ? null : of.fault(value, at)),
@@ -150,6 +166,8 @@ export function either<A, B>(
     },
   }
 }
+
+export const json: Shape<Plain> = shape('a JSON value', (value) => value !== undefined)
 
 /** A JSON value that only its own reader understands. */
 export const opaque = <T>(says: string, is: (value: unknown) => boolean): Shape<T> =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { IndexedLine } from '../../ports.js'
+import type { ActionLines } from '../../gate/read.js'
 import { AdminProblem } from './problem.js'
 import { ADMIN_ROLES, json, route } from './route.js'
 import { actionId, digest, time, verdict } from './schemas.js'
@@ -29,17 +29,14 @@ export const actionStatus = route({
   answers: { 200: [{ type: 'application/json', schema: action }] },
   problems: ['not_found'],
   async handle({ params }, { gate }) {
-    const lines = await gate.data.journal.find(params.action_id)
-    if (lines.length === 0) throw new AdminProblem('not_found', 'No such action.')
-    return json(statusOf(params.action_id, lines))
+    const action = await gate.read.action(params.action_id)
+    if (action === null) throw new AdminProblem('not_found', 'No such action.')
+    return json(statusOf(params.action_id, action))
   },
 })
 
-function statusOf(id: string, lines: readonly IndexedLine[]): z.infer<typeof action> {
-  const dispatched = lines.find((line) => line.type === 'ACTION_DISPATCHED')
-  const capsule = lines
-    .flatMap((line) => (line.type === 'CAPSULE' ? [line.capsule] : []))
-    .find((found) => found.action_id === id)
+function statusOf(id: string, { dispatched, concluded }: ActionLines): z.infer<typeof action> {
+  const capsule = concluded?.capsule
   return {
     action_id: id,
     state: capsule === undefined ? 'in_flight' : 'concluded',

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { EvidenceError } from '../../adapters/evidence/error.js'
 import { JournalError } from '../../adapters/journal/error.js'
 import type { GateReport } from '../../gate/stage.js'
+import type { Clock, Ids } from '../../ports.js'
 import { type AdminTokens, authenticate } from './authenticate.js'
 import { type AdminLimits, DEFAULT_LIMITS, limiters } from './limits.js'
 import { AdminProblem, problemDocument } from './problem.js'
@@ -18,6 +19,8 @@ import type { Admin, Principal, Reply, Route } from './route.js'
 
 export type AppOptions = Admin & {
   readonly tokens: AdminTokens
+  readonly clock: Clock
+  readonly ids: Pick<Ids, 'random'>
   readonly report: (event: GateReport) => void
   readonly limits?: AdminLimits
 }

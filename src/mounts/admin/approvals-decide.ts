@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Plain } from '../../core/json/value.js'
 import type { Decider, Outcome, Refusal } from '../../gate/resolve-model.js'
-import { documentOf } from './approvals-view.js'
 import { type AdminCode, AdminProblem } from './problem.js'
 import type { Admin } from './route.js'
 import { actionId, digest } from './schemas.js'
@@ -81,9 +80,9 @@ export async function decide(
   const { gate } = admin
   if (body.decision === 'approve' || body.decision === 'approve_with_bounds') {
     // Nobody approves what nobody can read any more (promise 5).
-    const approval = await gate.data.state.approval(approvalId)
+    const approval = await gate.read.approval(approvalId)
     const seen = approval?.documentDigest === body.digest
-    if (approval !== null && seen && (await documentOf(approval, admin)).state !== 'present') {
+    if (approval !== null && seen && (await gate.read.document(approval)).state !== 'present') {
       throw new AdminProblem('erased', 'The request as it was shown is no longer there.')
     }
   }

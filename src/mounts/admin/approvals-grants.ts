@@ -24,15 +24,13 @@ export const grantList = route({
   answers: {
     200: [{ type: 'application/json', schema: z.strictObject({ grants: z.array(grant) }) }],
   },
-  handle: (_, { gate }) =>
+  handle: async (_, { gate }) =>
     json({
-      grants: gate.data.state
-        .standingGrants(gate.parts.clock.now())
-        .map(({ expiresAt, usesLeft, ...rest }) => ({
-          ...rest,
-          expires_at: expiresAt,
-          uses_left: usesLeft,
-        })),
+      grants: (await gate.read.standingGrants()).map(({ expiresAt, usesLeft, ...rest }) => ({
+        ...rest,
+        expires_at: expiresAt,
+        uses_left: usesLeft,
+      })),
     }),
 })
 
@@ -74,7 +72,7 @@ export const grantDelete = route({
   problems: ['not_found', 'record_unavailable'],
   async handle({ params, principal }, { gate }) {
     if (principal === null) throw new AdminProblem('unauthenticated')
-    if (gate.data.state.grant(params.grant)?.standing !== true) {
+    if (!(await gate.read.isStanding(params.grant))) {
       throw new AdminProblem('not_found', 'There is no such standing grant.')
     }
     await gate.revokeStanding(params.grant, principal.name)

@@ -13,7 +13,7 @@ import {
   decisionAnswer,
   decisionBody,
 } from './approvals-decide.js'
-import { argumentsDigest, documentOf, rolesOf } from './approvals-view.js'
+import { argumentsDigest, rolesOf } from './approvals-view.js'
 import type { AdminTokens } from './authenticate.js'
 import { readLimited } from './body.js'
 import {
@@ -161,10 +161,10 @@ async function checkShown(
   shownDigest: string | undefined,
   admin: Pick<Admin, 'gate'>,
 ): Promise<void> {
-  const approval = await admin.gate.data.state.approval(approvalId)
+  const approval = await admin.gate.read.approval(approvalId)
   // Whether there is such a request is for the decision to say.
   if (approval === null) return
-  const found = await documentOf(approval, admin)
+  const found = await admin.gate.read.document(approval)
   if (found.state === 'present' && argumentsDigest(found.document) === shownDigest) return
   const what =
     shownDigest === undefined

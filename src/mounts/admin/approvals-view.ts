@@ -4,8 +4,9 @@ import { expiryInWords, rolesAt } from '../../core/approval/deadline.js'
 import type { ApprovalDocument } from '../../core/approval/document.js'
 import { jsonDigest } from '../../core/json/build.js'
 import { haltFor } from '../../gate/halt.js'
+import type { Read } from '../../gate/read.js'
 import type { Approval } from '../../ports.js'
-import type { Admin, Principal } from './route.js'
+import type { Principal } from './route.js'
 import { actionId, digest, time, verdict } from './schemas.js'
 
 /** What anybody who may list approvals sees of one: categories, ids and digests (promise 8). */
@@ -38,7 +39,7 @@ export const approvalSummary = z.strictObject({
 })
 export type ApprovalSummary = z.infer<typeof approvalSummary>
 
-export function summaryOf(approval: Approval, gate: Pick<Admin['gate'], 'halts'>): ApprovalSummary {
+export function summaryOf(approval: Approval, read: Pick<Read, 'halts'>): ApprovalSummary {
   const { state, hitl, deadline } = approval
   const closed = state.kind === 'closed' ? state : null
   return {
@@ -63,7 +64,7 @@ export function summaryOf(approval: Approval, gate: Pick<Admin['gate'], 'halts'>
     quorum: hitl.quorum,
     votes: approval.votes.filter(({ outcome }) => outcome === 'approve').length,
     on_approval: hitl.on_approval,
-    frozen: haltFor(gate.halts(), approval) !== null,
+    frozen: haltFor(read.halts(), approval) !== null,
     document_digest: approval.documentDigest,
     request_digest: approval.requestDigest,
   }
@@ -81,21 +82,6 @@ export function mayRead(principal: Principal, { hitl, rung }: Approval): boolean
   const own = rolesOf(principal)
   const rungs = Array.from({ length: rung + 1 }, (_, index) => rolesAt(hitl, index))
   return rungs.some((asked) => asked.some((role) => own.includes(role)))
-}
-
-export type ShownDocument =
-  | { readonly state: 'present'; readonly document: ApprovalDocument }
-  | { readonly state: 'erased' | 'missing' | 'damaged' }
-
-/** The document as it was frozen; its digest is checked by the store that gives it out. */
-export async function documentOf(
-  { documentDigest }: Pick<Approval, 'documentDigest'>,
-  { gate }: Pick<Admin, 'gate'>,
-): Promise<ShownDocument> {
-  const found = await gate.data.evidence.byDigest(documentDigest)
-  if (found.state !== 'present') return { state: found.state }
-  if (found.value.value === undefined) return { state: 'damaged' }
-  return { state: 'present', document: found.value.value as unknown as ApprovalDocument }
 }
 
 /** What a system that showed the arguments to a person sends back: JSON-DIGEST of the document's `arguments`. */

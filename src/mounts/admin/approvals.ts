@@ -12,14 +12,7 @@ import {
   decisionBody,
   sentence,
 } from './approvals-decide.js'
-import {
-  approvalSummary,
-  argumentsDigest,
-  documentOf,
-  mayRead,
-  rolesOf,
-  summaryOf,
-} from './approvals-view.js'
+import { approvalSummary, argumentsDigest, mayRead, rolesOf, summaryOf } from './approvals-view.js'
 import { AdminProblem } from './problem.js'
 import { type Admin, json, type Principal, route } from './route.js'
 import { actionId, digest, name } from './schemas.js'
@@ -49,7 +42,7 @@ export const approvalList = route({
   },
   async handle({ query, principal }, { gate }) {
     const { state = 'open', tool, agent, mine } = query
-    const all = state === 'decided' ? gate.data.state.endedApprovals() : await open(gate)
+    const all = state === 'decided' ? await gate.read.endedApprovals() : await gate.read.approvals()
     const wanted = all.filter(
       (approval) =>
         (state === 'open' || state === 'decided' || approval.state.kind === state) &&
@@ -57,11 +50,9 @@ export const approvalList = route({
         (agent === undefined || approval.agent === agent) &&
         (mine === undefined || (principal !== null && mayRead(principal, approval))),
     )
-    return json({ approvals: wanted.map((approval) => summaryOf(approval, gate)) })
+    return json({ approvals: wanted.map((approval) => summaryOf(approval, gate.read)) })
   },
 })
-
-const open = (gate: Admin['gate']): Promise<readonly Approval[]> => gate.data.state.approvals()
 
 export const approvalById = route({
   method: 'get',
@@ -89,9 +80,9 @@ export const approvalById = route({
   problems: ['not_found'],
   async handle({ params, principal }, admin) {
     const approval = await readable(params.approval_id, principal, admin)
-    const found = await documentOf(approval, admin)
+    const found = await admin.gate.read.document(approval)
     return json({
-      ...summaryOf(approval, admin.gate),
+      ...summaryOf(approval, admin.gate.read),
       document_state: found.state,
       ...(found.state === 'present'
         ? {
@@ -117,7 +108,7 @@ export async function readable(
   principal: Principal | null,
   { gate }: Pick<Admin, 'gate'>,
 ): Promise<Approval> {
-  const approval = await gate.data.state.approval(approvalId)
+  const approval = await gate.read.approval(approvalId)
   if (approval === null || principal === null || !mayRead(principal, approval)) {
     throw new AdminProblem('not_found', 'There is no such request.')
   }

@@ -52,7 +52,7 @@ export const capsuleList = route({
   },
   problems: ['archived'],
   async handle({ query: { cursor, limit, ...filter } }, { gate }) {
-    const { entries, next } = await gate.data.journal.list(filter, {
+    const { entries, next } = await gate.read.capsules(filter, {
       before: cursor === undefined ? null : Number(cursor),
       limit: Math.min(MAX_PAGE, Number(limit ?? 50)),
     })
@@ -72,9 +72,8 @@ export const capsuleById = route({
   },
   problems: ['not_found', 'archived'],
   async handle({ params, http }, { gate }) {
-    const lines = await gate.data.journal.find(params.capsule_id)
-    const line = lines.find((found) => found.type === 'CAPSULE')
-    if (line === undefined) throw new AdminProblem('not_found', 'No such capsule.')
+    const line = await gate.read.capsule(params.capsule_id)
+    if (line === null) throw new AdminProblem('not_found', 'No such capsule.')
     return http.accepts(['application/json', 'application/cose']) === 'application/cose'
       ? { kind: 'bytes', type: 'application/cose', bytes: statementOf(line) }
       : json(line.capsule)

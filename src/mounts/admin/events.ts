@@ -1,6 +1,6 @@
 import type { Response } from 'express'
 import { JournalError } from '../../adapters/journal/error.js'
-import type { Data } from '../../config/data.js'
+import type { Read } from '../../gate/read.js'
 import type { JournalLine } from '../../ports.js'
 import { AdminProblem } from './problem.js'
 import { publicLine } from './public-line.js'
@@ -15,14 +15,15 @@ export const events = route({
   roles: ['viewer', 'auditor', 'approver', 'operator'],
   answers: { 200: [{ type: 'text/event-stream' }] },
   handle({ http, stillAllowed }, { gate }) {
-    const { data } = gate
-    const last = http.get('last-event-id') ?? String(data.journal.head().seq)
-    if (!/^\d{1,15}$/.test(last) || Number(last) > data.journal.head().seq) {
+    const { read } = gate
+    const { seq } = read.head()
+    const last = http.get('last-event-id') ?? String(seq)
+    if (!/^\d{1,15}$/.test(last) || Number(last) > seq) {
       throw new AdminProblem('request_invalid', 'Last-Event-ID is no line of this journal.')
     }
     return {
       kind: 'stream',
-      run: (response) => follow(response, data, Number(last) + 1, stillAllowed),
+      run: (response) => follow(response, read, Number(last) + 1, stillAllowed),
     }
   },
 })
@@ -34,7 +35,7 @@ const BEAT_MS = 15_000
 /** Every line from `next` on, in order, each once, for as long as the reader stays and may. */
 async function follow(
   response: Response,
-  { journal, subscribe }: Pick<Data, 'journal' | 'subscribe'>,
+  { lines, subscribe }: Pick<Read, 'lines' | 'subscribe'>,
   from: number,
   stillAllowed: () => boolean,
 ): Promise<void> {
@@ -69,7 +70,7 @@ async function follow(
       if (behind) {
         behind = false
         queue = []
-        for await (const line of journal.lines(next)) {
+        for await (const line of lines(next)) {
           if (!open()) return
           await send(line)
         }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { eraseEvidence } from '../../gate/erase.js'
 import type { EvidencePart } from '../../ports.js'
 import { AdminProblem } from './problem.js'
 import { json, route } from './route.js'
@@ -32,7 +31,7 @@ export const evidenceByAction = route({
   },
   problems: ['not_found', 'erased', 'evidence_damaged'],
   async handle({ params }, { gate }) {
-    const found = await gate.data.evidence.byAction(params.action_id)
+    const found = await gate.read.evidence(params.action_id)
     switch (found.state) {
       case 'present':
         return json({ action_id: params.action_id, parts: found.value.map(shown) })
@@ -69,6 +68,6 @@ export const evidenceErase = route({
   problems: ['record_unavailable'],
   async handle({ body, principal }, { gate }) {
     if (principal === null) throw new AdminProblem('unauthenticated')
-    return json(await eraseEvidence(body, principal.name, gate.parts))
+    return json(await gate.erase(body, principal.name))
   },
 })

@@ -22,7 +22,7 @@ export const haltList = route({
   summary: 'What is halted now.',
   roles: ADMIN_ROLES.filter((role) => role !== 'external_auditor'),
   answers,
-  handle: (_, { gate }) => json({ halts: gate.halts(), warning: null }),
+  handle: (_, { gate }) => json({ halts: gate.read.halts(), warning: null }),
 })
 
 export const haltCreate = route({
@@ -36,7 +36,7 @@ export const haltCreate = route({
   async handle({ body, principal }, { gate }) {
     if (principal === null) throw new AdminProblem('unauthenticated')
     await gate.halt(body.scope, principal.name)
-    return json({ halts: gate.halts(), warning: matchesNothing(body.scope, gate) })
+    return json({ halts: gate.read.halts(), warning: matchesNothing(body.scope, gate) })
   },
 })
 
@@ -55,17 +55,17 @@ export const haltDelete = route({
     if (principal === null) throw new AdminProblem('unauthenticated')
     const read = scope.safeParse(query)
     if (!read.success) throw new AdminProblem('request_invalid', 'query: kind and name disagree')
-    if (!gate.halts().some((halt) => sameScope(halt, read.data))) {
+    if (!gate.read.halts().some((halt) => sameScope(halt, read.data))) {
       throw new AdminProblem('not_found', 'There is no such halt.')
     }
     await gate.resume(read.data, principal.name)
-    return json({ halts: gate.halts(), warning: null })
+    return json({ halts: gate.read.halts(), warning: null })
   },
 })
 
 /** Agents are not all known beforehand (JWT, certificates); tools and the operator are. */
 function matchesNothing(halted: HaltScope, gate: Admin['gate']): string | null {
-  const world = gate.world()
+  const world = gate.read.judges()
   if (halted.kind === 'operator' && halted.name !== world.operator) {
     return `this gate runs for operator ${world.operator}: the halt stops nothing here`
   }

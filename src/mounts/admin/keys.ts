@@ -18,5 +18,5 @@ export const keys = route({
       },
     ],
   },
-  handle: (_, { gate }) => json({ keys: gate.data.keys() }),
+  handle: (_, { gate }) => json({ keys: gate.read.keys() }),
 })

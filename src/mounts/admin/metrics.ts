@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { VerdictTold } from '../../config/watch-verdicts.js'
-import type { RunningGate } from '../../config/wire.js'
+import type { Gate } from '../../gate/gate.js'
 import type { GateReport } from '../../gate/stage.js'
 import type { Clock } from '../../ports.js'
 import { ADMIN_ROLES, route } from './route.js'
@@ -10,7 +10,7 @@ export type Metrics = {
   /** Counts what reports say of records that could not be written. */
   report(event: Pick<GateReport, 'event'>): void
   /** Gauges read the gate when they are asked. */
-  watch(gate: RunningGate): void
+  watch(gate: Pick<Gate, 'read'>): void
   delivery(outcome: 'delivered' | 'retry' | 'dead', endpoint: string): void
   text(): Promise<string>
 }
@@ -57,22 +57,22 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
     labelNames: ['outcome', 'endpoint'] as const,
     registers,
   })
-  let gate: RunningGate | null = null
-  const waiting = () => gate?.data.state.awaitingItems() ?? []
+  let gate: Pick<Gate, 'read'> | null = null
+  const waiting = async () => (await gate?.read.awaiting()) ?? []
   new Gauge({
     name: 'gate_approvals_pending',
     help: 'Open items that await a decision.',
     registers,
-    collect() {
-      this.set(waiting().length)
+    async collect() {
+      this.set((await waiting()).length)
     },
   })
   new Gauge({
     name: 'gate_approval_age_seconds',
     help: 'Age of the oldest open item that awaits a decision; 0 without one.',
     registers,
-    collect() {
-      const [oldest] = waiting()
+    async collect() {
+      const [oldest] = await waiting()
       const age = oldest === undefined ? 0 : clock.now() - Date.parse(oldest.timestamp)
       this.set(Math.max(0, age) / 1000)
     },
@@ -85,7 +85,7 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
     collect() {
       this.reset()
       if (gate === null) return
-      const { policy, mode } = gate.world()
+      const { policy, mode } = gate.read.judges()
       this.set({ digest: policy.digest, mode }, 1)
     },
   })
@@ -100,10 +100,10 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
     },
     watch(running) {
       gate = running
-      const { state, subscribe } = running.data
-      subscribe((line) => {
+      const { read } = running
+      read.subscribe((line) => {
         if (line.type !== 'APPROVAL_VOTED') return
-        void state.approval(line.approval_id).then((approval) => {
+        void read.approval(line.approval_id).then((approval) => {
           if (approval === null) return
           decided.observe((Date.parse(line.at) - Date.parse(approval.openedAt)) / 1000)
         })

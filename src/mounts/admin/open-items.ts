@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import { olderItem, olderItems } from '../../adapters/state/embedded/older-blocked.js'
-import type { OpenItem } from '../../adapters/state/embedded/open-items.js'
-import { closeBlocked } from '../../gate/resolve-blocked.js'
 import { AdminProblem } from './problem.js'
-import { ADMIN_ROLES, type Admin, json, route } from './route.js'
+import { ADMIN_ROLES, json, route } from './route.js'
 import { actionId, digest, time, verdict } from './schemas.js'
 
 const item = z.strictObject({
@@ -52,35 +49,13 @@ export const openItems = route({
   },
   problems: ['archived'],
   async handle({ query: { cursor, limit } }, { gate }) {
-    const awaiting = cursor === undefined ? gate.data.state.awaitingItems() : []
+    const awaiting = cursor === undefined ? await gate.read.awaiting() : []
     const size = Math.min(MAX_PAGE, Number(limit ?? MAX_PAGE))
-    const blocked = await blockedAfter(Number(cursor ?? 0), size, gate.data)
+    const blocked = await gate.read.blocked(Number(cursor ?? 0), size)
     const last = blocked.length < size ? undefined : blocked.at(-1)
     return json({ awaiting, blocked, next_cursor: last === undefined ? null : String(last.seq) })
   },
 })
-
-/** Those that left memory stand before those in it, so both are read as of one moment. */
-async function blockedAfter(
-  after: number,
-  size: number,
-  { state, journal }: Admin['gate']['data'],
-): Promise<readonly OpenItem[]> {
-  const older = state.olderBlocked()
-  const newer = state.blockedItems()
-  const page: OpenItem[] = []
-  if (older !== null) {
-    for await (const item of olderItems(after, older, journal)) {
-      page.push(item)
-      if (page.length === size) return page
-    }
-  }
-  for (const item of newer) {
-    if (page.length === size) break
-    if (item.seq > after) page.push(item)
-  }
-  return page
-}
 
 export const closeItems = route({
   method: 'post',
@@ -112,14 +87,9 @@ export const closeItems = route({
     if (principal === null) throw new AdminProblem('unauthenticated')
     if (principal.machine) throw new AdminProblem('people_only')
     const by = { person: { name: principal.name, assurance: 'L1' }, reason: body.reason } as const
-    const { state, journal } = gate.data
-    const openItem = async (id: string): Promise<OpenItem | null> => {
-      const older = state.olderBlocked()
-      return state.openItem(id) ?? (older === null ? null : olderItem(id, older, journal))
-    }
     const results = await Promise.all(
       [...new Set(body.capsule_ids)].map(async (capsule_id) => {
-        const done = await closeBlocked(capsule_id, by, openItem, gate.parts)
+        const done = await gate.closeBlocked(capsule_id, by)
         const resolved_by = done.kind === 'closed' ? done.capsuleId : null
         return { capsule_id, result: done.kind, resolved_by }
       }),

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { recordOutcome } from '../../gate/outcome.js'
 import { AdminProblem } from './problem.js'
 import { json, route } from './route.js'
 import { actionId, capsule } from './schemas.js'
@@ -24,7 +23,7 @@ export const outcomeCreate = route({
     if (principal === null) throw new AdminProblem('unauthenticated')
     const { action_id, status, ref } = body
     const report = { actionId: action_id, status, ref, by: principal.name }
-    const done = await recordOutcome(report, gate.parts)
+    const done = await gate.recordOutcome(report)
     switch (done.kind) {
       case 'recorded':
         return json({ action_id: done.actionId, capsule: done.capsule }, 201)

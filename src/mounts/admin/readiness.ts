@@ -1,13 +1,11 @@
 import { connect } from 'node:net'
-import type { Verified } from '../../adapters/journal/model.js'
-import type { RunningGate } from '../../config/wire.js'
-import { utf8 } from '../../core/text.js'
+import type { Check } from '../../gate/checks.js'
+import type { Gate } from '../../gate/gate.js'
 
-export type Check = { readonly name: string; readonly ok: boolean; readonly detail: string | null }
 export type Readiness = () => Promise<readonly Check[]>
 
 export type ReadinessOptions = {
-  readonly gate: RunningGate
+  readonly gate: Pick<Gate, 'read'>
   /** Name → origin. */
   readonly upstreams: Readonly<Record<string, string>>
   /** The data plane's own word: false first when it closes. */
@@ -18,54 +16,18 @@ const CONNECT_MS = 1_000
 /** Probes come often; upstreams are knocked at no oftener than this. */
 const KEEP_MS = 5_000
 
-/** Should calls be sent here? Each answer has a name, so that whoever reads a 503 knows where to look. */
-export function createReadiness(options: ReadinessOptions): Readiness {
-  const { journal, evidence, signer } = options.gate.data
-  let verified: Verified | null = null
-  journal.verified.then(
-    (result) => {
-      verified = result
-    },
-    () => undefined,
-  )
+/** Should calls be sent here? Each answer has a name, so that the reader of a 503 knows where to look. */
+export function createReadiness({
+  gate,
+  dataPlane: plane,
+  ...options
+}: ReadinessOptions): Readiness {
   const upstreams = upstreamCheck(options.upstreams)
   return async () => [
-    { name: 'journal', ...health(journal.health()) },
-    { name: 'evidence', ...health(evidence.health()) },
-    attempt('keys', () => {
-      for (const purpose of ['statement', 'event'] as const) signer.sign(purpose, PROBE)
-    }),
-    attempt('policy', () => {
-      if (options.gate.world().policy.policyIds.length === 0) throw new Error('no policy is loaded')
-    }),
+    ...gate.read.checks(),
     await upstreams(),
-    verification(verified),
-    ...(options.dataPlane === undefined ? [] : [dataPlane(options.dataPlane())]),
+    ...(plane === undefined ? [] : [dataPlane(plane())]),
   ]
-}
-
-/** Never a message anybody signs: no statement and no event begins like this. */
-const PROBE = utf8('capsule-gate/readiness\n')
-
-const health = ({ ok, reason }: { readonly ok: boolean; readonly reason: string | null }) => ({
-  ok,
-  detail: reason,
-})
-
-function attempt(name: string, run: () => void): Check {
-  try {
-    run()
-    return { name, ok: true, detail: null }
-  } catch (error) {
-    return { name, ok: false, detail: error instanceof Error ? error.message : String(error) }
-  }
-}
-
-/** Damage in an old segment turns readiness off; not having read it all yet does not (DESIGN §5). */
-function verification(verified: Verified | null): Check {
-  const name = 'background_verification'
-  if (verified === null) return { name, ok: true, detail: 'under way' }
-  return { name, ok: verified.damage === null, detail: verified.damage }
 }
 
 const dataPlane = (ok: boolean): Check => ({

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import type { z } from 'zod'
 import type { AdminRole } from '../../adapters/identity/tokens.js'
-import type { RunningGate } from '../../config/wire.js'
+import type { Gate } from '../../gate/gate.js'
 import type { Sources } from './approvals-sources.js'
 import type { Metrics } from './metrics.js'
 import type { AdminCode } from './problem.js'
@@ -25,7 +25,7 @@ export const ADMIN_ROLES = [
 
 /** What handlers work with. */
 export type Admin = {
-  readonly gate: RunningGate
+  readonly gate: Gate
   readonly metrics: Metrics
   readonly readiness: Readiness
   /** Approval systems that may deliver decisions; none without a configuration. */

@@ -1,7 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock, systemIds } from '../../config/clock.js'
 import type { GateConfig } from '../../config/model.js'
-import type { RunningGate } from '../../config/wire.js'
+import type { Gate } from '../../gate/gate.js'
 import type { GateReport } from '../../gate/stage.js'
 import { createApprover } from '../approver/router.js'
 import { listen } from '../listen.js'
@@ -60,7 +61,7 @@ export type Attached = {
 
 /** The admin plane of a running gate, as gate.yaml has it; SIGUSR2 halts everything. */
 export async function attachAdmin(
-  gate: RunningGate,
+  gate: Gate,
   config: Pick<GateConfig, 'approvals' | 'data_dir' | 'listeners' | 'upstreams'>,
   options: {
     readonly metrics: Metrics
@@ -86,6 +87,8 @@ export async function attachAdmin(
       ...(dataPlane === undefined ? {} : { dataPlane }),
     }),
     tokens,
+    clock: systemClock,
+    ids: systemIds(systemClock),
     sources: createSources(config.approvals.sources, tokens, process.env),
   })
   const { host, port } = config.listeners.admin
@@ -113,7 +116,7 @@ export async function attachAdmin(
 }
 
 /** Whoever may signal the process owns it; the journal says that it was a signal. */
-function haltAll(gate: RunningGate, report: (event: GateReport) => void): void {
+function haltAll(gate: Gate, report: (event: GateReport) => void): void {
   gate.halt({ kind: 'all' }, 'SIGUSR2').then(
     () => report({ level: 'warn', event: 'halted', detail: 'all, by SIGUSR2' }),
     (error: unknown) => report({ level: 'error', event: 'halt_failed', detail: String(error) }),

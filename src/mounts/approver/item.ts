@@ -1,8 +1,8 @@
 import { expiryInWords, rolesAt } from '../../core/approval/deadline.js'
-import type { ApprovalDocument } from '../../core/approval/document.js'
+import type { ApprovalDocument, ShownArgument } from '../../core/approval/document.js'
 import { quoted, sentAs, shown, visible } from '../../core/approval/show.js'
 import type { Approval } from '../../ports.js'
-import type { ShownDocument } from '../admin/approvals-view.js'
+import type { ShownDocument } from '../../gate/read.js'
 import { type Attempt, decideForms, GRAVE } from './forms.js'
 import { type Html, html } from './html.js'
 import { banner, doorPath, page } from './page.js'
@@ -86,10 +86,7 @@ ${digest('Request id', document.approval_id)}</dl>
 <p class="dim">The same from a terminal: <code class="digest">capsule-gate approvals show ${document.approval_id}</code></p></section>`
 }
 
-type Argument = { readonly type: string; readonly value: Parameters<typeof shown>[0] }
-
-const argumentRow = (name: string, argument: unknown): Html => {
-  const { type, value } = argument as Argument
+const argumentRow = (name: string, { type, value }: ShownArgument): Html => {
   const isJson = type === 'object' || type === 'objects'
   return html`<dt>${exact(visible(name))} <span class="dim">${type}</span></dt><dd class="quote">${exact(type === 'string' ? quoted(String(value)) : isJson ? visible(String(value)) : shown(value))}</dd>`
 }
@@ -97,7 +94,7 @@ const argumentRow = (name: string, argument: unknown): Html => {
 /** What goes out with the call although no rule of the operator looked at it. */
 function notJudged({ not_judged: passed }: ApprovalDocument): Html | null {
   if (passed === undefined) return null
-  const { query = [], members = [], body = false } = passed
+  const { query, members, body } = passed
   return html`<section><h2>Not judged</h2>
 <p class="grave">Sent with the call, and checked by nothing: look at it yourself.</p>
 <dl>${query.map(([name, value]) => html`<dt>${exact(visible(name))} <span class="dim">query</span></dt><dd class="quote">${exact(quoted(value))}</dd>`)}

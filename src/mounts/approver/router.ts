@@ -6,13 +6,12 @@ import express, {
   type Response,
 } from 'express'
 import { meets, rolesAt } from '../../core/approval/deadline.js'
-import { pseudonym } from '../../core/approval/voter.js'
 import { haltFor } from '../../gate/halt.js'
 import type { Approval } from '../../ports.js'
 import type { AppOptions } from '../admin/app.js'
 import { deciderOf, readable } from '../admin/approvals.js'
 import { decide, decisionBody } from '../admin/approvals-decide.js'
-import { documentOf, mayRead, rolesOf } from '../admin/approvals-view.js'
+import { mayRead, rolesOf } from '../admin/approvals-view.js'
 import { DEFAULT_LIMITS, limiters } from '../admin/limits.js'
 import { AdminProblem, problemDocument } from '../admin/problem.js'
 import { actionId } from '../admin/schemas.js'
@@ -31,8 +30,7 @@ const FORM_LIMIT = '16kb'
  * their approver token; the browser then holds a short-lived cookie for one unguessable path.
  */
 export function createApprover(options: AppOptions): RequestHandler {
-  const { gate, tokens, limits = DEFAULT_LIMITS } = options
-  const { clock, ids, crypto, tenantSalt } = gate.parts
+  const { gate, tokens, clock, ids, limits = DEFAULT_LIMITS } = options
   const sessions = createSessions(tokens, clock, ids)
   const { strangers, holders } = limiters(limits)
   const form = signInForm(Buffer.from(ids.random(32)), clock)
@@ -89,8 +87,8 @@ export function createApprover(options: AppOptions): RequestHandler {
     const session = sessionOf(response)
     const own = (all: readonly Approval[]): Approval[] =>
       all.filter((approval) => mayRead(session.principal, approval))
-    const { state } = gate.data
-    const lists = { open: own(await state.approvals()), ended: own(state.endedApprovals()) }
+    const { read } = gate
+    const lists = { open: own(await read.approvals()), ended: own(await read.endedApprovals()) }
     show(response, inboxPage(session, { ...lists, now: clock.now() }))
   })
 
@@ -108,7 +106,7 @@ export function createApprover(options: AppOptions): RequestHandler {
   }
   async function showItem(response: Response, approval: Approval, attempt: Attempt | null) {
     const session = sessionOf(response)
-    const shown = await documentOf(approval, options)
+    const shown = await gate.read.document(approval)
     const hindrance = hindranceOf(session, approval)
     show(response, itemPage({ session, approval, shown, hindrance, attempt }))
   }
@@ -149,7 +147,7 @@ export function createApprover(options: AppOptions): RequestHandler {
     })
     if (!read.success) throw new AdminProblem('request_invalid', 'The form cannot be read.')
     if (read.data.decision === 'approve' && confirm !== 'yes') {
-      const shown = await documentOf(approval, options)
+      const shown = await gate.read.document(approval)
       if (shown.state !== 'present' || GRAVE.includes(shown.document.irreversibility.class)) {
         throw new AdminProblem('request_invalid', 'Tick that you have read the arguments.')
       }
@@ -161,7 +159,7 @@ export function createApprover(options: AppOptions): RequestHandler {
   function hindranceOf({ principal }: Session, approval: Approval): string | null {
     const { state, hitl, rung, votes } = approval
     if (state.kind !== 'pending') return 'There is nothing more to decide here.'
-    if (haltFor(gate.halts(), approval) !== null) return problemText('frozen')
+    if (haltFor(gate.read.halts(), approval) !== null) return problemText('frozen')
     const asked = rolesAt(hitl, rung)
     if (!rolesOf(principal).some((role) => asked.includes(role))) {
       return `It was passed on: ${asked.join(', ')} are asked now.`
@@ -169,8 +167,7 @@ export function createApprover(options: AppOptions): RequestHandler {
     if (!meets('L1', hitl.min_assurance)) {
       return `This page knows you by L1; ${hitl.min_assurance} or better is needed.`
     }
-    const voter = pseudonym(principal.name, tenantSalt, crypto)
-    return votes.some((vote) => vote.voter === voter)
+    return gate.read.hasVoted(principal.name, { votes })
       ? 'You have approved; others are asked as well.'
       : null
   }

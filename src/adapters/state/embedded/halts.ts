@@ -11,17 +11,6 @@ export function createHalts() {
   return {
     halt: (scope: HaltScope) => halts.set(keyOf(scope), scope),
     resume: (scope: HaltScope) => halts.delete(keyOf(scope)),
-    /** The widest halt that stops such a call, or null. */
-    stopping(call: { operator: string; agent: string; tool: string }): HaltScope | null {
-      if (halts.size === 0) return null
-      return (
-        halts.get('all') ??
-        halts.get(`operator ${call.operator}`) ??
-        halts.get(`agent ${call.agent}`) ??
-        halts.get(`tool ${call.tool}`) ??
-        null
-      )
-    },
     list,
     load(dump: readonly HaltScope[]): void {
       halts.clear()

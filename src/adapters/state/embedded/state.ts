@@ -1,5 +1,5 @@
+import type { OpenItem } from '../../../core/capsule/open-item.js'
 import { isHex64 } from '../../../core/hex.js'
-import type { GrantLine } from '../../../core/journal/lines/approval.js'
 import type { HaltScope } from '../../../core/journal/lines/operate.js'
 import {
   type Line,
@@ -9,13 +9,11 @@ import {
 } from '../../../core/journal/vocabulary.js'
 import type { Plain } from '../../../core/json/value.js'
 import type {
-  Approval,
   BudgetReading,
   Conflict,
   KeyState,
   Reservation,
   ReserveRequest,
-  StandingGrant,
   State,
 } from '../../../ports.js'
 import { createApprovals } from './approvals.js'
@@ -25,7 +23,7 @@ import { type Dump, type Orphan, readDump } from './dump.js'
 import { createGrants } from './grants.js'
 import { createHalts } from './halts.js'
 import { createKeys, keyScope } from './keys.js'
-import { createOpenItems, type OlderBlocked, type OpenItem } from './open-items.js'
+import { createOpenItems } from './open-items.js'
 import { createWindows, type Held } from './windows.js'
 
 export type EmbeddedState = State & {
@@ -36,25 +34,9 @@ export type EmbeddedState = State & {
   /** Replaces everything by what a dump established. */
   load(dump: Plain): void
   orphans(): readonly Orphan[]
-  /** Those in memory, in ledger order: all that await a decision, and the newest blocked ones. */
-  openItems(): readonly OpenItem[]
-  /** In memory, in ledger order. */
-  awaitingItems(): readonly OpenItem[]
-  blockedItems(): readonly OpenItem[]
-  /** In memory, by capsule id, without looking at the others. */
-  openItem(capsuleId: string): OpenItem | null
-  /** Between which lines blocked items stand that memory does not hold; null when it holds all. */
-  olderBlocked(): OlderBlocked | null
   /** Open items that ask a human without an event that says whom: only a lost power supply leaves them. */
   unasked(): readonly OpenItem[]
   halts(): readonly HaltScope[]
-  /** The widest halt that stops such a call, or null. */
-  halted(call: { operator: string; agent: string; tool: string }): HaltScope | null
-  grant(id: string): GrantLine | null
-  /** Approvals that ended and are still known, oldest first. */
-  endedApprovals(): readonly Approval[]
-  /** Standing grants of all agents that may be spent at that time. */
-  standingGrants(at: number): readonly StandingGrant[]
   config(): MembersOf<'CONFIG_CHANGED'> | null
 }
 
@@ -226,6 +208,12 @@ export function createEmbeddedState(
     refusal: async (agent, identity, at) =>
       approvals.refusalOf(agent, identity, Math.max(at, latest)),
     standing: async (agent, tool, at) => grants.standing(agent, tool, Math.max(at, latest)),
+    endedApprovals: async () => approvals.over(),
+    standingGrants: async (at) => grants.allStanding(Math.max(at, latest)),
+    isStanding: async (grant) => grants.find(grant)?.standing === true,
+    awaiting: async () => items.awaiting(),
+    blocked: async () => ({ items: items.blocked(), older: items.older() }),
+    openItem: async (capsuleId) => items.get(capsuleId),
     apply(line) {
       const at = Date.parse(line.at)
       if (Number.isNaN(at)) throw new LineError(line, 'at is no time')
@@ -308,11 +296,6 @@ export function createEmbeddedState(
       latest = dump.at
     },
     orphans,
-    openItems: items.all,
-    awaitingItems: items.awaiting,
-    blockedItems: items.blocked,
-    openItem: items.get,
-    olderBlocked: items.older,
     unasked: () =>
       items
         .awaiting()
@@ -321,10 +304,6 @@ export function createEmbeddedState(
             verdict_class === 'hitl_dispatched' && approvals.get(decision_id) === null,
         ),
     halts: halts.list,
-    halted: halts.stopping,
-    grant: grants.find,
-    endedApprovals: approvals.over,
-    standingGrants: (at) => grants.allStanding(Math.max(at, latest)),
     config: () => config,
   }
 }

@@ -19,7 +19,7 @@ import { line } from './line-type.js'
 
 const assurance = oneOf('L1', 'L2', 'L3')
 const outcome = oneOf('approve', 'deny', 'defer')
-const bounds: Shape<Bounds> = opaque(
+export const bounds: Shape<Bounds> = opaque(
   'an object: constraints in their short form by name',
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 )

@@ -1,0 +1,114 @@
+import type { ApprovalDocument } from '../core/approval/document.js'
+import { readDocument } from '../core/approval/read-document.js'
+import { pseudonym } from '../core/approval/voter.js'
+import type { OpenItem } from '../core/capsule/open-item.js'
+import type { LineOf } from '../core/journal/vocabulary.js'
+import type { PublicKeyRecord } from '../core/statement/keys.js'
+import type {
+  Approval,
+  CapsuleFilter,
+  CapsuleList,
+  CapsulePage,
+  EvidencePart,
+  Found,
+  Head,
+  JournalLine,
+  Line,
+  StandingGrant,
+} from '../ports.js'
+import { type Check, createChecks } from './checks.js'
+import type { Halts } from './halt.js'
+import { blockedAfter } from './open-items.js'
+import { type OwnAction, ownAction } from './own-action.js'
+import type { Parts, World } from './stage.js'
+
+/** An action by its lines: one that was sent has a dispatch, one that ended a capsule. */
+export type ActionLines = {
+  readonly dispatched: LineOf<'ACTION_DISPATCHED'> | null
+  readonly concluded: LineOf<'CAPSULE'> | null
+}
+export type ShownDocument =
+  | { readonly state: 'present'; readonly document: ApprovalDocument }
+  | { readonly state: 'erased' | 'missing' | 'damaged' }
+
+/** What mounts may read of a gate. Everything comes through ports, so any driver can serve it. */
+export type Read = {
+  action(id: string): Promise<ActionLines | null>
+  /** As the agent it belongs to may see it; null for all others. */
+  ownAction(id: string, agent: string): Promise<OwnAction | null>
+  capsule(capsuleId: string): Promise<LineOf<'CAPSULE'> | null>
+  capsules(filter: CapsuleFilter, page: CapsulePage): Promise<CapsuleList>
+  approval(id: string): Promise<Approval | null>
+  /** Those not closed, oldest first. */
+  approvals(): Promise<readonly Approval[]>
+  endedApprovals(): Promise<readonly Approval[]>
+  /** What people are or were shown, as it was frozen. */
+  document(approval: Pick<Approval, 'documentDigest'>): Promise<ShownDocument>
+  hasVoted(name: string, approval: Pick<Approval, 'votes'>): boolean
+  /** Open items that await a decision, in ledger order. */
+  awaiting(): Promise<readonly OpenItem[]>
+  /** Blocked ones behind a line, in ledger order. */
+  blocked(after: number, size: number): Promise<readonly OpenItem[]>
+  standingGrants(): Promise<readonly StandingGrant[]>
+  isStanding(grant: string): Promise<boolean>
+  halts(): Halts
+  /** What judges calls right now. */
+  judges(): World
+  evidence(actionId: string): Promise<Found<readonly EvidencePart[]>>
+  keys(): readonly PublicKeyRecord[]
+  head(): Head
+  /** Lines with seq ≥ from, as they stand in the file. */
+  lines(from: number): AsyncIterable<JournalLine>
+  /** Each durable line in journal order, after the state has it. */
+  subscribe(listener: (line: Line) => void): () => void
+  checks(): readonly Check[]
+  /** Whether a record can be written at this moment. */
+  canRecord(): boolean
+}
+
+export function createRead(parts: Parts): Read {
+  const { journal, state, evidence } = parts
+  return {
+    async action(id) {
+      const lines = await journal.find(id)
+      if (lines.length === 0) return null
+      const capsules = lines.filter((line) => line.type === 'CAPSULE')
+      return {
+        dispatched: lines.find((line) => line.type === 'ACTION_DISPATCHED') ?? null,
+        concluded: capsules.find(({ capsule }) => capsule.action_id === id) ?? null,
+      }
+    },
+    ownAction: (id, agent) => ownAction(id, agent, parts),
+    async capsule(capsuleId) {
+      const lines = await journal.find(capsuleId)
+      return lines.find((line) => line.type === 'CAPSULE') ?? null
+    },
+    capsules: (filter, page) => journal.list(filter, page),
+    approval: (id) => state.approval(id),
+    approvals: () => state.approvals(),
+    endedApprovals: () => state.endedApprovals(),
+    async document({ documentDigest }) {
+      const found = await evidence.byDigest(documentDigest)
+      if (found.state !== 'present') return { state: found.state }
+      const document = readDocument(found.value.value)
+      return document === null ? { state: 'damaged' } : { state: 'present', document }
+    },
+    hasVoted(name, { votes }) {
+      const voter = pseudonym(name, parts.tenantSalt, parts.crypto)
+      return votes.some((vote) => vote.voter === voter)
+    },
+    awaiting: () => state.awaiting(),
+    blocked: (after, size) => blockedAfter(after, size, parts),
+    standingGrants: () => state.standingGrants(parts.clock.now()),
+    isStanding: (grant) => state.isStanding(grant),
+    halts: parts.halts,
+    judges: parts.world,
+    evidence: (actionId) => evidence.byAction(actionId),
+    keys: parts.keys,
+    head: () => journal.head(),
+    lines: (from) => journal.lines(from),
+    subscribe: parts.subscribe,
+    checks: createChecks(parts),
+    canRecord: () => journal.health().ok && evidence.health().ok,
+  }
+}
