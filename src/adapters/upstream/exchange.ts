@@ -168,7 +168,7 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
       hold: mayBeJson(seen) ? holdLimit : 0,
       declared: seen.framing.kind === 'content_length' ? seen.framing.length : null,
     })
-    this.#sink.head(seen.status, seen.headers, seen.framing.kind)
+    this.#sink.head(seen.status, seen.headers, seen.framing)
     this.#watchReader()
     return !this.#concluded
   }

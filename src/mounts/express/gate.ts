@@ -9,14 +9,13 @@ import type { Answer } from '../../gate/answer.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Dispatch, Dispatched } from '../../ports.js'
-import { withRoom } from '../proxy/hold.js'
 import { DEFAULT_LIMITS } from '../proxy/options.js'
 import { type RestOfBody, respond, sendProblem } from '../proxy/respond.js'
+import { clientTerms, holdFor } from '../release/hold.js'
 import { type Intercepted, intercept } from './intercept.js'
 import { observed } from './observed.js'
 import { readCall } from './read-call.js'
 import { type Answers, watchRelaying } from './relayed.js'
-import { releaseTerms } from './release-terms.js'
 import { type AppRequest, replayRequest } from './replay-request.js'
 
 export type AppHandler = (
@@ -120,10 +119,15 @@ function toHandler(
     if (call.body.kind !== 'read') return notSent('body_not_read')
     if (!stillAllowed()) return notSent('withdrawn')
     const salt = rule.digest_salt === 'tenant' ? utf8(parts.tenantSalt) : null
-    const terms = withRoom(releaseTerms(req, rule, options.holdBytes), memory)
-    if (terms === null) return notSent('no_room_to_hold')
+    const holdLimit = options.holdBytes ?? DEFAULT_LIMITS.holdLimit
+    const terms = clientTerms(req.httpVersion, String(req.headers.te ?? ''), rule.hold_response)
+    const hold = holdFor({ ...terms, holdLimit }, memory)
+    if (hold === null) return notSent('no_room_to_hold')
     const answer = intercept(req, res, {
       ...terms,
+      stallMs: DEFAULT_LIMITS.stallMs,
+      hold,
+      jsonLimit: hold.room === null ? 0 : holdLimit,
       salt,
       answeredTwice: () => parts.report({ level: 'warn', event: 'answered_twice', actionId }),
     })

@@ -4,16 +4,15 @@ import type { Header } from '../../core/call.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import { utf8 } from '../../core/text.js'
 import type { Gate } from '../../gate/gate.js'
-import { withRoom } from '../proxy/hold.js'
 import { DEFAULT_LIMITS } from '../proxy/options.js'
 import { relay } from '../proxy/relay.js'
-import { createRelease } from '../proxy/release.js'
 import { respond } from '../proxy/respond.js'
 import { clientHeaders } from '../proxy/response-headers.js'
+import { releaseTo } from '../release/client.js'
+import { clientTerms } from '../release/hold.js'
 import type { AppHandler } from './gate.js'
 import { type ProxyMiddlewareOptions, readOptions } from './proxy-options.js'
 import { readCall } from './read-call.js'
-import { releaseTerms } from './release-terms.js'
 import type { AppRequest } from './replay-request.js'
 
 export type GovernedProxyOptions = ProxyMiddlewareOptions & {
@@ -59,16 +58,17 @@ export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
     const openRelease = (rule: ToolRule) => {
-      const terms = withRoom(releaseTerms(req, rule, holdBytes), gate.memory)
-      if (terms === null) return null
-      return createRelease(res, {
-        ...terms,
-        clientHeaders: (headers) =>
-          belowMount(
-            clientHeaders(headers, call.target, origin, rule.response_location),
-            rule.response_location === 'rewrite' ? (req.baseUrl ?? '') : '',
-          ),
-      })
+      const terms = {
+        ...clientTerms(req.httpVersion, String(req.headers.te ?? ''), rule.hold_response),
+        holdLimit: holdBytes ?? DEFAULT_LIMITS.holdLimit,
+        stallMs: DEFAULT_LIMITS.stallMs,
+      }
+      return releaseTo(res, terms, gate.memory, (headers) =>
+        belowMount(
+          clientHeaders(headers, call.target, origin, rule.response_location),
+          rule.response_location === 'rewrite' ? (req.baseUrl ?? '') : '',
+        ),
+      )
     }
     const tenantSalt = utf8(gate.parts.tenantSalt)
     const { dispatch, release } = relay(call, openRelease, { to, tenantSalt, signal: never })

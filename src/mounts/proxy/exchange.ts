@@ -1,18 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Header, HttpCall } from '../../core/call.js'
+import type { HttpCall } from '../../core/call.js'
 import { upstreamOf } from '../../core/manifest/match.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports.js'
+import { releaseTo } from '../release/client.js'
+import { clientTerms } from '../release/hold.js'
+import type { Release } from '../release/machine.js'
 import type { Lane } from './connections.js'
 import { headFault } from './head-fault.js'
-import { withRoom } from './hold.js'
 import type { ProxyOptions } from './options.js'
 import { type Body, bodyFromHead, leftUnread, readBody, restOf } from './read-body.js'
 import type { RequestHead } from './read-request.js'
 import { relay } from './relay.js'
-import { createRelease, type Release } from './release.js'
 import { respond } from './respond.js'
 import { clientHeaders } from './response-headers.js'
 
@@ -132,22 +133,18 @@ function openRelease(
   { req, res }: Incoming,
   { limits, gate }: ProxyOptions,
 ): Release | null {
-  const http10 = req.httpVersion === '1.0'
   const terms = {
+    ...clientTerms(req.httpVersion, fieldOf(call, 'te'), rule.hold_response),
     holdLimit: limits.holdLimit,
-    holdAll: rule.hold_response || http10,
-    wantsTrailers: !http10 && wantsTrailers(call),
-    clientHeaders: (headers: readonly Header[]) =>
-      clientHeaders(headers, call.target, origin ?? '', rule.response_location),
     stallMs: limits.stallMs,
   }
-  const roomy = withRoom(terms, gate.memory)
-  return roomy === null ? null : createRelease(res, roomy)
+  return releaseTo(res, terms, gate.memory, (headers) =>
+    clientHeaders(headers, call.target, origin ?? '', rule.response_location),
+  )
 }
 
-function wantsTrailers({ headers }: HttpCall): boolean {
-  for (const [name, value] of headers) {
-    if (name === 'te' && /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i.test(value)) return true
-  }
-  return false
+function fieldOf({ headers }: HttpCall, wanted: string): string {
+  let all = ''
+  for (const [name, value] of headers) if (name === wanted) all += `,${value}`
+  return all
 }

@@ -4,8 +4,8 @@ import type { HttpCall } from '../../core/call.js'
 import type { Observation } from '../../core/capsule/observation.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import type { Dispatch, Dispatched } from '../../ports.js'
+import type { Release } from '../release/machine.js'
 import { frozenRequest } from './forward.js'
-import type { Release } from './release.js'
 
 export type RelayOptions = {
   readonly to: NamedUpstream | undefined
@@ -34,7 +34,7 @@ export function relay(
     const observation = await to.upstream.send(
       frozenRequest(call, call.body.bytes, rule),
       dispatchRule(rule, to, tenantSalt),
-      opened.sink,
+      opened,
       { stillAllowed, signal },
     )
     return { observation, held: observation.kind === 'complete' ? opened.held() : null }

@@ -41,7 +41,7 @@ export function collector(): Collected {
     head(seenStatus, seenHeaders, seenFraming) {
       status = seenStatus
       headers = seenHeaders
-      framing = seenFraming
+      framing = seenFraming.kind
       return undefined
     },
     data(chunk) {

@@ -155,9 +155,8 @@ it('a client that takes nothing is given up, and the handler is observed to its 
   })
   const server = createServer(async (req, res) => {
     const intercepted = intercept(req, res, {
-      holdLimit: 1,
-      holdAll: false,
-      room: null,
+      hold: { limit: 1, beyond: 'stream', room: null },
+      jsonLimit: 1,
       wantsTrailers: false,
       stallMs: 50,
       salt: null,
