@@ -74,8 +74,9 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
     )
     const governed = gate
       .govern(call, dispatch)
-      .then((answer) => finish(answer, release()) ?? outlet.response)
+      .then((answer) => finish(answer, release()))
       .finally(() => release()?.over())
+      .then((early) => early ?? outlet.response)
     return Promise.race([governed, outlet.response, aborted(request.signal)])
   }
 }
@@ -84,7 +85,8 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
 function finish(answer: Answer, release: Release | null): Response | null {
   switch (answer.kind) {
     case 'answered':
-      release?.complete(answer)
+      if (release === null) throw new TypeError('the call was answered without being sent')
+      release.complete(answer)
       return null
     case 'replayed': {
       const { status, headers, body } = answer.response

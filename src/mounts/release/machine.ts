@@ -92,11 +92,15 @@ class Machine implements Release {
     return this.#events && this.#hold.beyond === 'stream' ? this.#stream() : undefined
   }
 
+  /** What is beyond the declared length is not taken; the observer records the mismatch. */
   data(chunk: Uint8Array): undefined | Promise<void> {
-    if (this.#state === 'streaming') return this.#pass(chunk)
-    if (this.#state !== 'holding' || this.#head.framing.kind === 'bodyless') return undefined
-    this.#pieces.push(chunk)
-    this.#size += chunk.length
+    const left = (this.#declared() ?? Infinity) - this.#size
+    const fits = chunk.length <= left ? chunk : chunk.subarray(0, left)
+    if (fits.length === 0) return undefined
+    if (this.#state === 'streaming') return this.#pass(fits)
+    if (this.#state !== 'holding') return undefined
+    this.#pieces.push(fits)
+    this.#size += fits.length
     return this.#size > this.#hold.limit ? this.#overflow() : undefined
   }
 
@@ -210,22 +214,28 @@ class Machine implements Release {
     }
   }
 
-  /** What is beyond the declared length never goes out; the observer records the mismatch. */
   #pass(chunk: Uint8Array): undefined | Promise<void> {
-    const declared = this.#declared()
-    let now = chunk
-    if (declared !== null && this.#size + chunk.length >= declared) {
-      const fits = chunk.subarray(0, Math.max(0, declared - this.#size))
-      if (fits.length > 0) this.#last = fits.subarray(-1)
-      now = fits.subarray(0, -1)
-    }
     this.#size += chunk.length
+    let now = chunk
+    if (this.#size === this.#declared()) {
+      this.#last = chunk.subarray(-1)
+      now = chunk.subarray(0, -1)
+    }
     return now.length === 0 || this.#outlet.gone() ? undefined : this.#outlet.write(now)
   }
 
+  /** Null: the end is told apart from the octets. */
   #declared(): number | null {
     const { framing } = this.#head
-    return framing.kind === 'content_length' ? framing.length : null
+    switch (framing.kind) {
+      case 'content_length':
+        return framing.length
+      case 'bodyless':
+        return 0
+      case 'chunked':
+      case 'close':
+        return null
+    }
   }
 
   #letGo(): void {
