@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { DEFAULT_MEMORY } from '../../../src/gate/memory.js'
 import { createGate, type EmbeddedGate } from '../../../src/index.js'
+import { responseOutlet } from '../../../src/mounts/function/outlet.js'
 import { type Behaviour, type RawUpstream, rawUpstream } from '../../support/raw-upstream.js'
 import { fine } from '../../support/verdict-scenarios.js'
 
@@ -157,6 +158,27 @@ describe('an answer that streams', () => {
     expect(await cut).toBe('dispatched')
     expectNothingHeld()
   })
+})
+
+it('a reader that takes nothing is given up; what was ended in time stays whole', async () => {
+  const head = { status: 200, headers: [], framing: { kind: 'chunked' } } as const
+  const end = { recorded: { actionId: 'a', capsuleId: 'c', verdict: 'executed' }, trailers: [] }
+  const slow = responseOutlet(20)
+  slow.start(head, false)
+  const taken = slow.write(Buffer.from('read late'))
+  slow.end(head, null, end)
+  await taken
+  const stalled = responseOutlet(20)
+  stalled.start(head, false)
+  let left = false
+  stalled.whenLeft(() => {
+    left = true
+  })
+  await stalled.write(Buffer.from('never read'))
+  expect([stalled.gone(), left]).toEqual([true, true])
+  await expect((await stalled.response).text()).rejects.toThrow(TypeError)
+  // Its time ran out before that of the other.
+  expect(await (await slow.response).text()).toBe('read late')
 })
 
 it('a stream that no Response can carry rejects, and is recorded', async () => {
