@@ -419,6 +419,8 @@ export type State = {
   awaiting(): Promise<readonly OpenItem[]>
   /** The newest blocked ones, in ledger order, and where older ones stand; both as of one moment. */
   blocked(): Promise<BlockedItems>
+  /** Where older blocked ones stand, without listing the newest. */
+  olderBlocked(): Promise<OlderBlocked | null>
   /** One that `awaiting` or `blocked` lists. */
   openItem(capsuleId: string): Promise<OpenItem | null>
 }

@@ -10,9 +10,11 @@ export async function openItem(
   capsuleId: string,
   { state, journal }: Reading,
 ): Promise<OpenItem | null> {
-  const { older } = await state.blocked()
   const known = await state.openItem(capsuleId)
-  return known ?? (older === null ? null : olderItem(capsuleId, older, journal))
+  if (known !== null) return known
+  // Asked second: what left the state in between is among the older ones by now.
+  const older = await state.olderBlocked()
+  return older === null ? null : olderItem(capsuleId, older, journal)
 }
 
 /** Blocked items behind a line, in ledger order: those that the state let go stand before those it has. */

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import type { RunningGate } from '../../src/config/wire.js'
 import type { Decider, Outcome, Resolution } from '../../src/gate/resolve-model.js'
 import { type FakeTime, fakeTime, person } from '../support/approvals.js'
+import { openItems } from '../support/open-items.js'
 import type { CapsuleLine } from '../support/rig.js'
 
 /**
@@ -128,7 +129,7 @@ export function approvalConformance(
         approver: 'human',
         human_disposed: true,
       })
-      expect(at.gate.data.state.openItems()).toEqual([])
+      expect(await openItems(at.gate.data.state)).toEqual([])
     })
 
     it('2a: changed arguments under an approval are refused, with the place of the change', async () => {
@@ -177,7 +178,7 @@ export function approvalConformance(
         chain: { relation: 'supersedes' },
         disposition: { approver: 'policy', human_disposed: false },
       })
-      expect(at.gate.data.state.openItems()).toEqual([])
+      expect(await openItems(at.gate.data.state)).toEqual([])
     })
 
     it('3: an expired approval is refused and recorded under the original decision', async () => {
@@ -355,7 +356,7 @@ export function approvalConformance(
       await at.gate.expireDue()
       expect(await verdicts()).toEqual(['hitl_dispatched', 'timeout'])
       expect(at.reached()).toBe(0)
-      expect(at.gate.data.state.openItems()).toEqual([])
+      expect(await openItems(at.gate.data.state)).toEqual([])
     })
 
     it('12: the caller hung up while it waited: approving sends nothing, and a retry finds the grant', async () => {
@@ -427,7 +428,7 @@ export function approvalConformance(
       expect(failed.chain).toBeUndefined()
       expect(failed['dev.capsulegate.decision_id']).toBe(id)
       expect(at.reached()).toBe(0)
-      expect(at.gate.data.state.openItems()).toHaveLength(1)
+      expect(await openItems(at.gate.data.state)).toHaveLength(1)
       await at.sendNothing(false)
       expect(await at.send(LARGE)).toMatchObject({ status: 200 })
       expect(at.reached()).toBe(1)

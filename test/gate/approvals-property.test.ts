@@ -15,6 +15,7 @@ import {
 } from '../support/approvals.js'
 import { known } from '../support/lines.js'
 import { PAYMENTS } from '../support/manifests.js'
+import { openItems } from '../support/open-items.js'
 import { POLICIES, type Rig, refund, rig } from '../support/rig.js'
 
 /**
@@ -154,7 +155,7 @@ async function check(at: Rig, sent: ReadonlyMap<string, number>): Promise<void> 
   const codes = results.flatMap(({ findings }) => findings.map(({ code }) => code))
   expect(codes).not.toContain('concurrent_supersedes')
 
-  const open = gate.data.state.openItems().map(({ capsule_id }) => capsule_id)
+  const open = (await openItems(gate.data.state)).map(({ capsule_id }) => capsule_id)
   expect([...open].sort()).toEqual([...open_items].sort())
   // What waits for a human is exactly what the gate still knows as not closed.
   const live = await gate.parts.state.approvals()

@@ -26,6 +26,7 @@ import {
 } from '../support/approvals.js'
 import { forgedEntry } from '../support/lines.js'
 import { PAYMENTS } from '../support/manifests.js'
+import { openItems } from '../support/open-items.js'
 import {
   type CapsuleLine,
   POLICIES,
@@ -190,7 +191,7 @@ describe('rows of deciders and deadlines', () => {
     expect(other).toMatchObject({ code: 'approval_mismatch', status: 409 })
     expect(other.kind === 'refused' && other.problem.differs_at).toBe('/arguments/order/value')
     await expectRow('approval_mismatch', null)
-    expect(at.gate.data.state.openItems()).toHaveLength(1)
+    expect(await openItems(at.gate.data.state)).toHaveLength(1)
   })
 })
 
@@ -291,7 +292,7 @@ describe('approval within bounds', () => {
     const how = tool()
     expect(await run(LARGE, how)).toMatchObject({ code: 'policy_denied' })
     expect(how.sent).toEqual([])
-    expect(at.gate.data.state.openItems()).toEqual([])
+    expect(await openItems(at.gate.data.state)).toEqual([])
   })
 })
 
@@ -644,7 +645,7 @@ describe('after power was lost between two lines of one append', () => {
       chain: { parent_capsule_id: 'e'.repeat(64) },
       disposition: { verdict_class: 'engine_failure' },
     })
-    expect(at.gate.data.state.openItems()).toHaveLength(1)
+    expect(await openItems(at.gate.data.state)).toHaveLength(1)
   })
 
   it('gives the grant that a complete quorum was due', async () => {

@@ -39,7 +39,7 @@ describe('the canary', () => {
     await expect(start({ mode: 'observe', policies: ALLOW_ALL })).rejects.toMatchObject({
       code: 'canary_not_denied',
     })
-    expect((await start({ mode: 'observe' })).gate.world().mode).toBe('observe')
+    expect((await start({ mode: 'observe' })).gate.read.judges().mode).toBe('observe')
   })
 
   it('starts under halts: they stop agents, not the proof', async () => {
@@ -47,7 +47,7 @@ describe('the canary', () => {
     await gate.gate.halt({ kind: 'all' }, 'test')
     const again = await gate.restart()
     open.splice(0, 1, again)
-    expect(again.gate.halts()).toEqual([{ kind: 'all' }])
+    expect(again.gate.read.halts()).toEqual([{ kind: 'all' }])
   })
 })
 
@@ -65,7 +65,7 @@ describe('what keeps a gate from starting', () => {
   it('a stubbed engine', async () => {
     const { gate } = await start()
     const stub: PolicyEngine = {
-      digest: gate.world().policy.digest,
+      digest: gate.read.judges().policy.digest,
       policyIds: ['stub'],
       decide: () => ({ kind: 'permit', policies: ['stub'], observed: [], request: {} }),
     }

@@ -10,7 +10,7 @@ import { type Code, TABLE } from '../../src/core/verdict/table.js'
 import { verifyStatement } from '../../src/core/verify/statement.js'
 import type { Answer } from '../../src/gate/answer.js'
 import { govern } from '../../src/gate/govern.js'
-import { recordPassthrough } from '../../src/gate/pass-through.js'
+import { recordPassThrough } from '../../src/gate/pass-through.js'
 import { statementOf } from '../../src/gate/prove.js'
 import type { Dispatch } from '../../src/ports.js'
 import { rawUpstream } from '../support/raw-upstream.js'
@@ -117,7 +117,7 @@ async function expectEvidence({ capsule }: CapsuleLine, { gate }: Rig): Promise<
     const found = await evidence.byDigest(record.evidence_digest ?? '')
     if (found.state !== 'present') throw new Error(`${record.id}: ${found.state}`)
     if (found.value.kind !== 'constraint') continue
-    const manifest = gate.world().manifests[0]?.manifest
+    const manifest = gate.read.judges().manifests[0]?.manifest
     if (manifest === undefined) throw new Error('no manifest')
     const again = rederive(manifest, found.value.value as Plain, nodeCrypto)
     expect(again).toMatchObject({ ok: true })
@@ -193,7 +193,7 @@ describe('rows of other entrances', () => {
 
   it('passed_through: an ungoverned route leaves an fyi capsule', async () => {
     const passed = { method: 'GET', target: `/open?x=${SECRET}`, status: 200, upstream: 'default' }
-    await recordPassthrough(passed, gate.gate.parts)
+    await recordPassThrough(passed, gate.gate.parts)
     const line = (await gate.capsules()).at(-1) as CapsuleLine
     expect(line.capsule.action_type).toBe('fyi')
     expect(JSON.stringify(line)).not.toContain(SECRET)

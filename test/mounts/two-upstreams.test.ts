@@ -107,7 +107,7 @@ describe('through the proxy', () => {
   it('the digest binds the upstream that the rule goes to', async () => {
     const answer = await post('/notes', { text: 'x' })
     expect(answer.status).toBe(200)
-    const rule = at.gate.world().router.byTool.get('left_note')?.[0]?.rule
+    const rule = at.gate.read.judges().router.byTool.get('left_note')?.[0]?.rule
     const last = (await at.capsules()).at(-1)?.capsule
     if (rule === undefined) throw new Error('no rule')
     const [request] = left.requests

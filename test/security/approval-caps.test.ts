@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { PAYMENTS } from '../support/manifests.js'
+import { openItems } from '../support/open-items.js'
 import { OTHER_TOKEN, POLICIES } from '../support/rig.js'
 import { type Proxied, proxied } from './proxied.js'
 
@@ -29,7 +30,7 @@ describe('open approvals of one agent', () => {
       dispatched: false,
     })
     expect((await at.types()).filter((type) => type === 'APPROVAL_OPENED')).toHaveLength(3)
-    expect(at.rig.gate.data.state.openItems()).toHaveLength(3)
+    expect(await openItems(at.rig.gate.data.state)).toHaveLength(3)
     const verdicts = (await at.rig.capsules()).map(
       ({ capsule }) => capsule.disposition.verdict_class,
     )
@@ -68,6 +69,6 @@ describe('open approvals of one agent', () => {
     const next = await at.post(call(1))
     expect(next).toMatchObject({ status: 202 })
     expect(next.problem?.approval_id).not.toBe(first.problem?.approval_id)
-    expect(at.rig.gate.data.state.openItems()).toHaveLength(1)
+    expect(await openItems(at.rig.gate.data.state)).toHaveLength(1)
   })
 })

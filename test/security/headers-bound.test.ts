@@ -7,6 +7,7 @@ import { identify, open, recognize } from '../../src/gate/open.js'
 import { answered, decide, person, tool } from '../support/approvals.js'
 import { askedBefore, sentBefore } from '../support/before-upgrade.js'
 import { manifestOf } from '../support/manifests.js'
+import { openItems } from '../support/open-items.js'
 import { type Rig, refund, rig } from '../support/rig.js'
 import { type Proxied, proxied } from './proxied.js'
 
@@ -177,7 +178,7 @@ describe('keys and items from before the upgrade', () => {
       const line = (await at.capsules()).at(-1)
       expect(line?.capsule.disposition).toMatchObject({ human_disposed: true })
       expect(line?.capsule.effect).toMatchObject({ request_digest: await legacyOf(call) })
-      expect(at.gate.data.state.openItems()).toEqual([])
+      expect(await openItems(at.gate.data.state)).toEqual([])
       const next = await at.gate.govern(headed('true'), dispatch)
       expect(next).toMatchObject({ code: 'approval_pending' })
       expect(sent).toHaveLength(1)

@@ -55,7 +55,7 @@ async function judgeBy(policy: string, mode: Mode = 'enforce'): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'policies-'))
   folders.push(folder)
   writeFileSync(join(folder, 'p.cedar'), policy)
-  const { operator, manifests: all } = stand.gate.world()
+  const { operator, manifests: all } = stand.gate.read.judges()
   const manifests = all.filter(({ manifest }) => manifest.id !== 'dev.capsulegate.canary')
   expect(await stand.gate.reload({ operator, manifests, mode, policyFolder: folder })).toEqual([])
 }

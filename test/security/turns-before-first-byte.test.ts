@@ -30,7 +30,7 @@ const WAYS: Record<string, { open(gate: RunningGate): Promise<Way>; manifest: st
 const DENY = '@id("nobody") permit (principal == Agent::"nobody", action, resource);'
 
 function sourceOf({ gate, dir }: Rig, mode: 'enforce' | 'observe' = 'enforce'): JudgesSource {
-  const { manifests } = gate.world()
+  const { manifests } = gate.read.judges()
   return {
     operator: 'acme',
     mode,

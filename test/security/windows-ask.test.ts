@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { openItems } from '../support/open-items.js'
 import { type Proxied, proxied } from './proxied.js'
 
 const MANIFEST = `id: com.acme.payments
@@ -148,7 +149,7 @@ describe('on_fail: hitl on a window', () => {
     await at.post(call('/pay', 'd'))
     at.time.advance(1801)
     expect(await at.post(call('/pay', 'd'))).toMatchObject({ status: 200 })
-    expect(at.rig.gate.data.state.openItems()).toEqual([])
+    expect(await openItems(at.rig.gate.data.state)).toEqual([])
   })
 
   it('where nobody can be asked it is an open decision, not a pass', async () => {

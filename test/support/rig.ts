@@ -126,7 +126,7 @@ export function sending(upstream: Upstream, call: HttpCall): Dispatch {
         headers: call.headers,
         body: call.body.kind === 'read' ? call.body.bytes : new Uint8Array(),
       },
-      { ...rule, digest_salt: null },
+      { ...rule, saltedDigest: null },
       {
         head(status, headers) {
           head = { status, headers }

@@ -164,11 +164,11 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
       return false
     }
     this.#body = new ResponseBody({
-      salt: rule.digest_salt,
+      salted: rule.saltedDigest,
       hold: mayBeJson(seen) ? holdLimit : 0,
       declared: seen.framing.kind === 'content_length' ? seen.framing.length : null,
     })
-    this.#sink.head(seen.status, seen.headers, seen.framing.kind)
+    this.#sink.head(seen.status, seen.headers, seen.framing)
     this.#watchReader()
     return !this.#concluded
   }

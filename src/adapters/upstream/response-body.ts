@@ -1,4 +1,12 @@
-import { createHash, createHmac, type Hash, type Hmac, hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
+import type { DispatchOrder, OctetsDigest } from '../../ports.js'
+
+type Salted = DispatchOrder['saltedDigest']
+
+function plainDigest(): OctetsDigest {
+  const sha256 = createHash('sha256')
+  return { update: (octets) => void sha256.update(octets), digest: () => sha256.digest('hex') }
+}
 
 /**
  * The octets of one body as they pass: digested always, and at once, because whoever wrote them may
@@ -6,18 +14,18 @@ import { createHash, createHmac, type Hash, type Hmac, hash } from 'node:crypto'
  * (DESIGN §3, Release).
  */
 export class ResponseBody {
-  readonly #salt: Uint8Array | null
+  readonly #salted: Salted
   readonly #declared: number | null
   readonly #limit: number
-  #digest: Hash | Hmac | null = null
+  #digest: OctetsDigest | null = null
   /** Most bodies come in one piece: digested in one call, that costs a third. */
   #whole: string | null = null
   #held: Uint8Array[] | null
   #length = 0
 
-  /** With a salt the digest is HMAC-SHA-256 under it: a short body cannot be guessed from it. */
-  constructor(options: { salt: Uint8Array | null; hold: number; declared?: number | null }) {
-    this.#salt = options.salt
+  /** A salted digest is an HMAC: a short body cannot be guessed from it. */
+  constructor(options: { salted: Salted; hold: number; declared?: number | null }) {
+    this.#salted = options.salted
     this.#declared = options.declared ?? null
     this.#limit = options.hold
     this.#held = options.hold > 0 ? [] : null
@@ -26,7 +34,7 @@ export class ResponseBody {
   /** Never more octets in all than were declared. */
   push(piece: Uint8Array): void {
     this.#length += piece.length
-    if (this.#salt === null && piece.length === this.#declared) {
+    if (this.#salted === null && piece.length === this.#declared) {
       this.#whole = hash('sha256', piece, 'hex')
     } else {
       this.#digest ??= this.#begun()
@@ -37,13 +45,13 @@ export class ResponseBody {
     else this.#held.push(piece)
   }
 
-  #begun(): Hash | Hmac {
-    return this.#salt === null ? createHash('sha256') : createHmac('sha256', this.#salt)
+  #begun(): OctetsDigest {
+    return this.#salted === null ? plainDigest() : this.#salted()
   }
 
   /** Once, at the end or at the cut. */
   seal(): { digest: string; length: number; held: Uint8Array | null } {
-    const digest = this.#whole ?? (this.#digest ?? this.#begun()).digest('hex')
+    const digest = this.#whole ?? (this.#digest ?? this.#begun()).digest()
     return { digest, length: this.#length, held: this.#kept() }
   }
 

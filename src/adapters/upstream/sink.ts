@@ -7,11 +7,7 @@ import type { BodyFraming } from './response-head.js'
  */
 export type ResponseSink = {
   /** A promise stops the reading until it settles; what one read already brought is still delivered. */
-  head(
-    status: number,
-    headers: readonly Header[],
-    framing: BodyFraming['kind'],
-  ): undefined | Promise<void>
+  head(status: number, headers: readonly Header[], framing: BodyFraming): undefined | Promise<void>
   /** The octets stay valid; they are not reused. */
   data(chunk: Uint8Array): undefined | Promise<void>
   trailers(headers: readonly Header[]): void
@@ -35,7 +31,7 @@ export class GuardedSink {
     this.#reading = reading
   }
 
-  head(status: number, headers: readonly Header[], framing: BodyFraming['kind']): void {
+  head(status: number, headers: readonly Header[], framing: BodyFraming): void {
     if (this.#gone) return
     try {
       this.#after(this.#sink.head(status, headers, framing))

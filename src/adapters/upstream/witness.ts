@@ -8,6 +8,7 @@ import {
 } from '../../core/capsule/observation.js'
 import { jsonDigest, jsonDigestOf } from '../../core/json/build.js'
 import { parseSourced } from '../../core/json/parse.js'
+import type { DispatchOrder } from '../../ports.js'
 import { nodeCrypto } from '../crypto-node.js'
 import type { ResponseBody } from './response-body.js'
 import type { ResponseHead } from './response-head.js'
@@ -17,8 +18,7 @@ export type WitnessRule = {
   readonly success: SuccessRule
   /** JSON pointer into the response body. */
   readonly external_ref?: string
-  /** The tenant's salt where the tool says `digest_salt: tenant`. */
-  readonly digest_salt: Uint8Array | null
+  readonly saltedDigest: DispatchOrder['saltedDigest']
 }
 
 const JSON_TYPE = /^application\/(?:json|[!#$%&'*+\-.^_`|~0-9a-z]+\+json)[ \t]*(?:;|$)/i
@@ -41,7 +41,7 @@ export function witness(
   const { status } = head
   const octets = describe(head, body)
   const seen = look(body, rule)
-  const { binding, responseDigest } = bind(octets, seen, rule.digest_salt !== null)
+  const { binding, responseDigest } = bind(octets, seen, rule.saltedDigest !== null)
   const witnessed = {
     framing,
     requestSent: true,
@@ -94,7 +94,7 @@ const OPAQUE: Looked = { body: { kind: 'opaque' }, canonical: false }
 function look({ held, length }: ReturnType<ResponseBody['seal']>, rule: WitnessRule): Looked {
   if (length === 0) return EMPTY
   const wanted =
-    rule.digest_salt === null || rule.success.unless.length > 0 || rule.external_ref !== undefined
+    rule.saltedDigest === null || rule.success.unless.length > 0 || rule.external_ref !== undefined
   if (held === null || !wanted) return OPAQUE
   const parsed = parseSourced(held)
   if (!parsed.ok) return OPAQUE

@@ -2,20 +2,18 @@ import type { ServerResponse } from 'node:http'
 import { createGate } from '../../config/create-gate.js'
 import type { GateConfig } from '../../config/model.js'
 import { octetsOf } from '../../core/call/octets.js'
-import { utf8 } from '../../core/text.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Dispatch, Dispatched } from '../../ports.js'
-import { withRoom } from '../proxy/hold.js'
 import { DEFAULT_LIMITS } from '../proxy/options.js'
 import { type RestOfBody, respond, sendProblem } from '../proxy/respond.js'
+import { clientTerms, holdFor } from '../release/hold.js'
 import { type Intercepted, intercept } from './intercept.js'
 import { observed } from './observed.js'
 import { readCall } from './read-call.js'
 import { type Answers, watchRelaying } from './relayed.js'
-import { releaseTerms } from './release-terms.js'
 import { type AppRequest, replayRequest } from './replay-request.js'
 
 export type AppHandler = (
@@ -93,7 +91,7 @@ async function serve(
     const told = await opened.govern(call, dispatch, identified)
     finish(told, res, answer, rest)
   } catch (error) {
-    opened.parts.report({ level: 'error', event: 'exchange_failed', detail: String(error) })
+    opened.report({ level: 'error', event: 'exchange_failed', detail: String(error) })
     res.destroy()
   } finally {
     body?.giveBack()
@@ -106,20 +104,24 @@ const over = (answer: Intercepted | null): void => answer?.exchanged()
 
 /** The middleware's way to send a call: to the handlers behind it, with their response intercepted. */
 function toHandler(
-  { parts, memory }: Gate,
+  { report, memory }: Gate,
   options: GuardOptions,
   { req, res, next }: Exchange,
   opening: (intercepted: Intercepted) => void,
 ): Dispatch {
-  return async ({ actionId, call, rule, stillAllowed }) => {
+  return async ({ actionId, call, rule, stillAllowed, saltedDigest }) => {
     if (!stillAllowed()) return notSent('withdrawn')
-    const salt = rule.digest_salt === 'tenant' ? utf8(parts.tenantSalt) : null
-    const terms = withRoom(releaseTerms(req, rule, options.holdBytes), memory)
-    if (terms === null) return notSent('no_room_to_hold')
+    const holdLimit = options.holdBytes ?? DEFAULT_LIMITS.holdLimit
+    const terms = clientTerms(req.httpVersion, String(req.headers.te ?? ''), rule.hold_response)
+    const hold = holdFor({ ...terms, holdLimit }, memory)
+    if (hold === null) return notSent('no_room_to_hold')
     const answer = intercept(req, res, {
       ...terms,
-      salt,
-      answeredTwice: () => parts.report({ level: 'warn', event: 'answered_twice', actionId }),
+      stallMs: DEFAULT_LIMITS.stallMs,
+      hold,
+      jsonLimit: hold.room === null ? 0 : holdLimit,
+      salted: saltedDigest,
+      answeredTwice: () => report({ level: 'warn', event: 'answered_twice', actionId }),
     })
     opening(answer)
     replayRequest(req, octetsOf(call))
@@ -130,10 +132,13 @@ function toHandler(
     )
     try {
       next()
-      return observed(await answer.over, rule, { relayed: relaying.isRelayed(), salt })
+      return observed(await answer.over, rule, {
+        relayed: relaying.isRelayed(),
+        saltedDigest,
+      })
     } catch (error) {
       // Express catches what its handlers throw; other routers let it through.
-      parts.report({ level: 'error', event: 'handler_threw', actionId, detail: String(error) })
+      report({ level: 'error', event: 'handler_threw', actionId, detail: String(error) })
       return { observation: { kind: 'claimed', ok: false }, held: null }
     } finally {
       clearTimeout(deadline)

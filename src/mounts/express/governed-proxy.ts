@@ -1,18 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import { createUpstream } from '../../adapters/upstream/upstream.js'
 import type { Header } from '../../core/call/call.js'
-import { utf8 } from '../../core/text.js'
 import type { Gate } from '../../gate/gate.js'
-import { withRoom } from '../proxy/hold.js'
 import { DEFAULT_LIMITS } from '../proxy/options.js'
 import { type Leaving, relay } from '../proxy/relay.js'
-import { createRelease } from '../proxy/release.js'
 import { respond } from '../proxy/respond.js'
 import { clientHeaders } from '../proxy/response-headers.js'
+import { releaseTo } from '../release/client.js'
+import { clientTerms } from '../release/hold.js'
 import type { AppHandler } from './gate.js'
 import { type ProxyMiddlewareOptions, readOptions } from './proxy-options.js'
 import { readCall } from './read-call.js'
-import { releaseTerms } from './release-terms.js'
 import type { AppRequest } from './replay-request.js'
 
 export type GovernedProxyOptions = ProxyMiddlewareOptions & {
@@ -59,19 +57,19 @@ export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
     const openRelease = ({ request, rule }: Leaving) => {
-      const terms = withRoom(releaseTerms(req, rule, holdBytes), gate.memory)
-      if (terms === null) return null
-      return createRelease(res, {
-        ...terms,
-        clientHeaders: (headers) =>
-          belowMount(
-            clientHeaders(headers, request.target, origin, rule.response_location),
-            rule.response_location === 'rewrite' ? (req.baseUrl ?? '') : '',
-          ),
-      })
+      const terms = {
+        ...clientTerms(req.httpVersion, String(req.headers.te ?? ''), rule.hold_response),
+        holdLimit: holdBytes ?? DEFAULT_LIMITS.holdLimit,
+        stallMs: DEFAULT_LIMITS.stallMs,
+      }
+      return releaseTo(res, terms, gate.memory, (headers) =>
+        belowMount(
+          clientHeaders(headers, request.target, origin, rule.response_location),
+          rule.response_location === 'rewrite' ? (req.baseUrl ?? '') : '',
+        ),
+      )
     }
-    const tenantSalt = utf8(gate.parts.tenantSalt)
-    const { dispatch, release } = relay(openRelease, { upstreams, tenantSalt, signal: never })
+    const { dispatch, release } = relay(openRelease, { upstreams, signal: never })
     try {
       respond(await gate.govern(call, dispatch, identified), res, release(), rest)
     } finally {
@@ -82,7 +80,7 @@ export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
 
   const handler: AppHandler = (req, res) => {
     serve(req, res).catch((error: unknown) => {
-      gate.parts.report({ level: 'error', event: 'exchange_failed', detail: String(error) })
+      gate.report({ level: 'error', event: 'exchange_failed', detail: String(error) })
       res.destroy()
     })
   }

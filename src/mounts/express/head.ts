@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:h
 import { endToEnd, listOf } from '../../adapters/upstream/fields.js'
 import type { ResponseHead } from '../../adapters/upstream/response-head.js'
 import type { Header } from '../../core/call/call.js'
+import { isEventStream } from '../release/event-stream.js'
 
 /** The head a handler made, at the moment Node would have fixed it. */
 export type HandlerHead = ResponseHead & {
@@ -9,9 +10,9 @@ export type HandlerHead = ResponseHead & {
   readonly declared: number | null
   readonly bodyless: boolean
   readonly events: boolean
+  /** Undefined: Node's own words for the status. */
+  readonly reason: string | undefined
 }
-
-const EVENT_STREAM = /^text\/event-stream[ \t]*(?:;|$)/i
 
 export function readHandlerHead(req: IncomingMessage, res: ServerResponse): HandlerHead {
   // The gate's own words are the gate's: a tool cannot say them.
@@ -26,9 +27,10 @@ export function readHandlerHead(req: IncomingMessage, res: ServerResponse): Hand
   const status = res.statusCode
   const bodyless = req.method === 'HEAD' || status === 204 || status === 304
   const contentType = one('content-type')
+  const headers = endToEnd(all, listOf(all, 'connection'))
   return {
     status,
-    headers: endToEnd(all, listOf(all, 'connection')),
+    headers,
     framing: bodyless
       ? { kind: 'bodyless' }
       : declared === null
@@ -39,7 +41,8 @@ export function readHandlerHead(req: IncomingMessage, res: ServerResponse): Hand
     keepAliveMs: 0,
     declared: bodyless ? null : declared,
     bodyless,
-    events: contentType !== null && EVENT_STREAM.test(contentType),
+    events: isEventStream(headers),
+    reason: res.statusMessage,
   }
 }
 

@@ -2,12 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { ResponseBody } from '../../adapters/upstream/response-body.js'
 import { mayBeJson } from '../../adapters/upstream/witness.js'
-import type { HeldResponse } from '../../ports.js'
-import { letGoWhenOut } from '../proxy/hold.js'
+import type { DispatchOrder, HeldResponse } from '../../ports.js'
 import type { Recorded } from '../proxy/response-headers.js'
+import type { ClientTerms } from '../release/client.js'
+import type { Hold } from '../release/hold.js'
+import { createRelease } from '../release/machine.js'
 import { guardSocket } from './guard-socket.js'
 import { applyWriteHead, type HandlerHead, readHandlerHead } from './head.js'
-import { createOutlet, type Held, type OutletOptions } from './outlet.js'
+import { type Held, handlerOutlet } from './outlet.js'
 
 /**
  * The response interceptor: between a handler and its response it sees every octet the handler writes,
@@ -42,8 +44,11 @@ export type HandlerEnd =
       readonly status?: number
       readonly partial?: { readonly digest: string; readonly length: number }
     }
-export type InterceptOptions = OutletOptions & {
-  readonly salt: Uint8Array | null
+export type InterceptOptions = ClientTerms & {
+  readonly hold: Hold
+  /** A longer JSON body is recorded by its octets alone. */
+  readonly jsonLimit: number
+  readonly salted: DispatchOrder['saltedDigest']
   /** The handler tried to answer again: the first answer stands. */
   readonly answeredTwice: () => void
 }
@@ -93,7 +98,8 @@ export function intercept(
       passing--
     }
   }
-  const outlet = createOutlet(res, options, real)
+  const outlet = handlerOutlet(res, options, real, () => head?.reason)
+  const release = createRelease(outlet, options.hold, (headers) => headers)
 
   const conclude = (end: HandlerEnd): void => {
     phase = 'ended'
@@ -124,9 +130,12 @@ export function intercept(
   }
   const makeHead = (): ResponseBody => {
     head = readHandlerHead(req, res)
-    body = new ResponseBody({ salt: options.salt, hold: mayBeJson(head) ? options.holdLimit : 0 })
+    body = new ResponseBody({
+      salted: options.salted,
+      hold: mayBeJson(head) ? options.jsonLimit : 0,
+    })
     res._header = KEPT_BACK
-    outlet.open(head)
+    void release.head(head.status, head.headers, head.framing)
     return body
   }
   /** As Node does: an implied head goes through `writeHead`, where hooks behind the gate wait for it. */
@@ -139,20 +148,16 @@ export function intercept(
     if (head === null || head.bodyless || octets.length === 0) return true
     into.push(octets)
     length += octets.length
-    return outlet.take(octets)
+    return release.data(octets) === undefined
   }
   const finish = (): void => {
     const whole = openHead()
     if (head === null || phase !== 'observing') return
-    const { declared, status, headers } = head
+    const { declared, status } = head
     if (status < 200) broken('informational_end')
-    else if (res._headerSent && !outlet.started()) aroundTheGate()
+    else if (res._headerSent && !release.started()) aroundTheGate()
     else if (declared !== null && declared !== length) broken('length_mismatch')
-    else {
-      const kept = outlet.held()
-      const held = kept === null ? null : { status, headers, body: kept }
-      conclude({ kind: 'ended', head, body: whole.seal(), held })
-    }
+    else conclude({ kind: 'ended', head, body: whole.seal(), held: release.held() })
   }
 
   const mine = (): boolean => phase !== 'over' && passing === 0
@@ -210,7 +215,7 @@ export function intercept(
       closed = true
       if (head?.events === true) broken('event_stream_closed')
       else if (destroyedHere(req)) broken('handler_destroyed')
-      if (phase === 'observing') outlet.left()
+      if (phase === 'observing') outlet.wake()
       return true
     },
   }
@@ -225,24 +230,24 @@ export function intercept(
   if (res.socket !== null) guard(res.socket)
 
   const restore = (): void => {
-    outlet.left()
+    outlet.wake()
     unguard()
     phase = 'over'
     for (const [name, descriptor] of theirs) {
       if (descriptor === undefined) Reflect.deleteProperty(res, name)
       else Object.defineProperty(res, name, descriptor)
     }
-    if (!outlet.started()) res._header = null
+    if (!release.started()) res._header = null
     res.finished = false
     if (closed) res.emit('close')
   }
   return {
     over,
     abandon: broken,
-    started: outlet.started,
+    started: () => release.started(),
     release(recorded) {
       restore()
-      outlet.finish(recorded)
+      release.complete(recorded)
     },
     discard() {
       restore()
@@ -257,9 +262,9 @@ export function intercept(
     },
     cut() {
       restore()
-      res.destroy()
+      release.cut()
     },
-    exchanged: () => letGoWhenOut(res, options.room, length),
+    exchanged: () => release.over(),
   }
 }
 

@@ -1,13 +1,13 @@
 import { witness } from '../../adapters/upstream/witness.js'
 import type { ToolRule } from '../../core/manifest/model.js'
-import type { Dispatched } from '../../ports.js'
+import type { Dispatched, DispatchOrder } from '../../ports.js'
 import type { HandlerEnd } from './intercept.js'
 
 /** How a handler's run becomes an observation: confirmed only out of an end of its own that was seen. */
 export function observed(
   end: HandlerEnd,
   rule: ToolRule,
-  { relayed, salt }: { readonly relayed: boolean; readonly salt: Uint8Array | null },
+  { relayed, saltedDigest }: { readonly relayed: boolean } & Pick<DispatchOrder, 'saltedDigest'>,
 ): Dispatched {
   if (end.kind === 'broken') {
     const { kind: _, ...seen } = end
@@ -20,7 +20,7 @@ export function observed(
   return {
     observation: witness(head, 'handler_end', body, {
       success: rule.success,
-      digest_salt: salt,
+      saltedDigest,
       ...(external_ref === undefined ? {} : { external_ref }),
     }),
     held,

@@ -1,31 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import type { Held as Room } from '../../gate/memory.js'
-import { type HoldTerms, MAX_HELD } from '../proxy/hold.js'
-import { gateHeaders, type Recorded } from '../proxy/response-headers.js'
-import type { HandlerHead } from './head.js'
+import { gateHeaders } from '../proxy/response-headers.js'
+import { type ClientTerms, drained, GATE_TRAILERS, pair, whenOut } from '../release/client.js'
+import type { Outlet } from '../release/outlet.js'
 
-/**
- * Lets a handler's answer out (DESIGN §3 "Release"): held whole up to the limit, beyond it and for event
- * streams passed on at once but for the end, which waits for the capsule.
- */
-export type Outlet = {
-  open(head: HandlerHead): void
-  /** False: whoever writes should wait for 'drain', as on any stream. */
-  take(octets: Buffer): boolean
-  readonly started: () => boolean
-  /** The whole body, when it was kept. */
-  readonly held: () => Uint8Array | null
-  /** Nobody reads any more; whoever waits for 'drain' goes on writing for the record alone. */
-  left(): void
-  finish(recorded: Recorded): void
-}
-export type OutletOptions = HoldTerms & {
-  /** Memory set aside for what is held. */
-  readonly room: Room | null
-  readonly wantsTrailers: boolean
-  /** A client that takes nothing for this long is gone; the observing goes on without it. */
-  readonly stallMs: number
-}
 /** Node's own view of a response, which has no public setter. */
 export type Held = ServerResponse & {
   _header: string | null
@@ -34,133 +11,72 @@ export type Held = ServerResponse & {
   finished: boolean
 }
 
-export function createOutlet(
+/** The way out for a handler's answer, whose head stands on the response itself. */
+export function handlerOutlet(
   res: Held,
-  options: OutletOptions,
+  { wantsTrailers, stallMs }: ClientTerms,
   /** Runs what goes to the response itself instead of back to the interceptor. */
   real: <T>(act: () => T) => T,
-): Outlet {
-  let state: 'holding' | 'streaming' | 'dropped' = 'holding'
-  let status = 200
-  let reason: string | undefined
-  let declared: number | null = null
-  let bodyless = false
-  let events = false
-  let pieces: Buffer[] = []
-  let size = 0
-  let lastOctet: Uint8Array | null = null
-  let stall: NodeJS.Timeout | null = null
-
-  const gone = (): boolean => res.destroyed || res.closed
-  const unstall = (): void => {
-    if (stall !== null) clearTimeout(stall)
-    stall = null
+  /** The handler's own words for the status. */
+  reason: () => string | undefined,
+): Outlet & {
+  /** Nothing is read any more: a handler that waits for 'drain' goes on writing for the record alone. */
+  wake(): void
+} {
+  let draining: Promise<void> | null = null
+  const wake = (): void => {
+    if (draining !== null) res.emit('drain')
   }
-  const wakeWriter = (): void => {
-    const waiting = stall !== null
-    unstall()
-    if (waiting) res.emit('drain')
+  const giveUp = (): void => {
+    // With an error, so that it does not look like a handler's own doing.
+    real(() => res.destroy(new Error('the client takes nothing')))
+    wake()
   }
-  res.on('drain', unstall)
-
-  const forward = (octets: Buffer): boolean => {
-    size += octets.length
-    let now: Uint8Array = octets
-    if (declared !== null && size >= declared) {
-      // What is beyond the declared length never goes out; the interceptor records the mismatch.
-      const fits = octets.subarray(0, Math.max(0, octets.length - (size - declared)))
-      if (fits.length > 0) lastOctet = fits.subarray(-1)
-      now = fits.subarray(0, -1)
-    }
-    if (gone() || now.length === 0) return true
-    const ok = real(() => res.write(now))
-    if (!ok && stall === null) {
-      stall = setTimeout(() => {
-        // With an error, so that it does not look like a handler's own doing.
-        real(() => res.destroy(new Error('the client takes nothing')))
-        wakeWriter()
-      }, options.stallMs)
-    }
-    return ok
-  }
-
   /** Status and reason are plain members: a handler may have gone on setting them. */
-  const fixHead = (): void => {
+  const fixHead = (status: number): void => {
+    const words = reason()
     res._header = null
     res.statusCode = status
-    if (reason === undefined) Reflect.deleteProperty(res, 'statusMessage')
-    else res.statusMessage = reason
+    if (words === undefined) Reflect.deleteProperty(res, 'statusMessage')
+    else res.statusMessage = words
   }
-
-  const stream = (): boolean => {
-    state = 'streaming'
-    if (!gone()) {
+  return {
+    wake,
+    gone: () => res.destroyed || res.closed,
+    whole({ status, framing }, body, { recorded }) {
+      fixHead(status)
+      for (const [name, value] of gateHeaders(recorded)) res.setHeader(name, value)
+      if (framing.kind === 'bodyless') res.end()
+      else res.end(body)
+    },
+    start({ status, framing }, events) {
       real(() => {
-        fixHead()
-        const announced = declared === null && options.wantsTrailers
-        if (announced) res.setHeader('trailer', 'Gate-Verdict, Gate-Action, Gate-Capsule')
+        fixHead(status)
+        if (framing.kind !== 'content_length' && wantsTrailers) {
+          res.setHeader('trailer', GATE_TRAILERS)
+        }
         res.writeHead(status)
         if (events) res.flushHeaders()
       })
-    }
-    const kept = pieces
-    pieces = []
-    size = 0
-    options.room?.letGo()
-    return kept.map(forward).every((ok) => ok)
-  }
-
-  return {
-    open(head) {
-      status = head.status
-      reason = res.statusMessage
-      declared = head.declared
-      bodyless = head.bodyless
-      events = head.events
-      if (bodyless) options.room?.letGo()
-      else if (declared !== null) options.room?.shrinkTo(declared)
-      const large = (declared ?? 0) > options.holdLimit
-      if (!bodyless && !options.holdAll && (events || large)) stream()
     },
-    take(octets) {
-      if (state === 'streaming') return forward(octets)
-      if (bodyless || state === 'dropped') return true
-      pieces.push(octets)
-      size += octets.length
-      if (size <= options.holdLimit) return true
-      if (!options.holdAll) return stream()
-      if (size > MAX_HELD) {
-        state = 'dropped'
-        pieces = []
-        options.room?.letGo()
-      }
-      return true
+    write(octets) {
+      if (real(() => res.write(octets))) return undefined
+      draining ??= drained(res, stallMs, giveUp, () => {
+        draining = null
+      })
+      return draining
     },
-    started: () => state === 'streaming',
-    held: () => (state === 'holding' ? Buffer.concat(pieces, size) : null),
-    left: wakeWriter,
-    finish(recorded) {
-      unstall()
-      res.off('drain', unstall)
-      if (gone()) return
-      if (state === 'dropped') {
-        res.destroy()
-        return
-      }
-      const gateFields = gateHeaders(recorded)
-      if (state === 'holding') {
-        fixHead()
-        for (const [name, value] of gateFields) res.setHeader(name, value)
-        if (bodyless) res.end()
-        else res.end(Buffer.concat(pieces, size))
-        return
-      }
-      if (declared === null && options.wantsTrailers) {
+    end({ framing }, last, { recorded }) {
+      if (framing.kind !== 'content_length' && wantsTrailers) {
         const theirs = res._trailer
-        res.addTrailers(gateFields.map(([name, value]): [string, string] => [name, value]))
+        res.addTrailers(gateHeaders(recorded).map(pair))
         res._trailer = `${theirs}${res._trailer}`
       }
-      res.end(lastOctet ?? undefined)
+      res.end(last)
     },
+    cut: () => res.destroy(),
+    // The interceptor sees a client leave before the response tells of it.
+    whenLeft: () => undefined,
+    whenOut: (size, tell) => whenOut(res, size, tell),
   }
 }

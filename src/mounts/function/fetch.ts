@@ -1,15 +1,16 @@
 import type { NamedUpstream } from '../../config/upstreams.js'
 import type { Header, HttpCall } from '../../core/call/call.js'
 import type { ToolRule } from '../../core/manifest/model.js'
-import { utf8 } from '../../core/text.js'
 import type { Problem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer.js'
 import type { Gate } from '../../gate/gate.js'
-import { withRoom } from '../proxy/hold.js'
+import { DEFAULT_LIMITS } from '../proxy/options.js'
 import { relay } from '../proxy/relay.js'
 import { clientHeaders, gateHeaders } from '../proxy/response-headers.js'
+import { holdFor } from '../release/hold.js'
+import { createRelease, type Release } from '../release/machine.js'
 import { type CallAs, inProcess } from './call-as.js'
-import { fetchRelease } from './fetch-release.js'
+import { responseOutlet } from './outlet.js'
 
 export type GatedFetch = (
   input: string | URL | Request,
@@ -57,35 +58,33 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
         ...(waitSeconds === undefined ? {} : { waitSeconds }),
       }),
     }
-    let opened: ReturnType<typeof fetchRelease> | null = null
-    const { promise, settle } = once()
-    const { dispatch } = relay(
+    const outlet = responseOutlet(DEFAULT_LIMITS.stallMs)
+    const { dispatch, release } = relay(
       ({ request: sent, rule }) => {
         const terms = { holdLimit: holdBytes, holdAll: rule.hold_response }
-        const roomy = withRoom(terms, gate.memory)
-        if (roomy === null) return null
-        opened = fetchRelease(roomy, (seen) =>
+        const hold = holdFor(terms, gate.memory)
+        if (hold === null) return null
+        return createRelease(outlet, hold, (seen) =>
           clientHeaders(seen, sent.target, url.origin, rule.response_location),
         )
-        opened.response.then(settle, () => undefined)
-        return opened
       },
-      { upstreams, tenantSalt: utf8(gate.parts.tenantSalt), signal: new AbortController().signal },
+      { upstreams, signal: new AbortController().signal },
     )
-    const governed = gate.govern(call, dispatch).then((answer) => {
-      const early = finish(answer, opened)
-      opened?.over()
-      return early ?? promise
-    })
-    return Promise.race([governed, promise, aborted(request.signal)])
+    const governed = gate
+      .govern(call, dispatch)
+      .then((answer) => finish(answer, release()))
+      .finally(() => release()?.over())
+      .then((early) => early ?? outlet.response)
+    return Promise.race([governed, outlet.response, aborted(request.signal)])
   }
 }
 
 /** Null: the release gives the response itself. */
-function finish(answer: Answer, release: ReturnType<typeof fetchRelease> | null): Response | null {
+function finish(answer: Answer, release: Release | null): Response | null {
   switch (answer.kind) {
     case 'executed':
-      release?.complete(answer)
+      if (release === null) throw new TypeError('the call was answered without being sent')
+      release.complete(answer)
       return null
     case 'replayed': {
       const { status, headers, body } = answer.response
@@ -121,14 +120,6 @@ const problemResponse = (problem: Problem, headers: readonly Header[]): Response
   })
 
 const sameOrigin = (origin: string, url: URL): boolean => new URL(origin).origin === url.origin
-
-function once(): { promise: Promise<Response>; settle: (response: Response) => void } {
-  let settle: (response: Response) => void = () => undefined
-  const promise = new Promise<Response>((resolve) => {
-    settle = resolve
-  })
-  return { promise, settle }
-}
 
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

@@ -1,16 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Header, HttpCall } from '../../core/call/call.js'
+import type { HttpCall } from '../../core/call/call.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports.js'
+import { releaseTo } from '../release/client.js'
+import { clientTerms } from '../release/hold.js'
+import type { Release } from '../release/machine.js'
 import type { Lane } from './connections.js'
 import { headFault } from './head-fault.js'
-import { withRoom } from './hold.js'
 import type { ProxyOptions } from './options.js'
 import { type Body, bodyFromHead, leftUnread, readBody, restOf } from './read-body.js'
 import type { RequestHead } from './read-request.js'
 import { type Leaving, relay } from './relay.js'
-import { createRelease, type Release } from './release.js'
 import { respond } from './respond.js'
 import { clientHeaders } from './response-headers.js'
 
@@ -27,7 +28,6 @@ export type Incoming = {
 /** What is the same for every exchange of one data plane. */
 export type Terms = {
   readonly options: ProxyOptions
-  readonly tenantSalt: Uint8Array
   /** Aborts when a shutdown has waited long enough. */
   readonly cutOff: AbortSignal
 }
@@ -58,7 +58,7 @@ export async function governExchange(
   head: RequestHead,
   identified: Identified,
   incoming: Incoming,
-  { options, tenantSalt, cutOff }: Terms,
+  { options, cutOff }: Terms,
 ): Promise<void> {
   const { req, res } = incoming
   const { gate } = options
@@ -70,7 +70,6 @@ export async function governExchange(
     if (body.kind !== 'read') res.shouldKeepAlive = false
     const relayed = relay((leaving) => openRelease(head, leaving, incoming, options), {
       upstreams: options.upstreams,
-      tenantSalt,
       signal: cutOff,
     })
     sending = relayed
@@ -126,22 +125,18 @@ function openRelease(
   { req, res }: Incoming,
   { limits, gate }: ProxyOptions,
 ): Release | null {
-  const http10 = req.httpVersion === '1.0'
   const terms = {
+    ...clientTerms(req.httpVersion, fieldOf(head, 'te'), rule.hold_response),
     holdLimit: limits.holdLimit,
-    holdAll: rule.hold_response || http10,
-    wantsTrailers: !http10 && wantsTrailers(head),
-    clientHeaders: (headers: readonly Header[]) =>
-      clientHeaders(headers, request.target, origin, rule.response_location),
     stallMs: limits.stallMs,
   }
-  const roomy = withRoom(terms, gate.memory)
-  return roomy === null ? null : createRelease(res, roomy)
+  return releaseTo(res, terms, gate.memory, (headers) =>
+    clientHeaders(headers, request.target, origin, rule.response_location),
+  )
 }
 
-function wantsTrailers({ headers }: RequestHead): boolean {
-  for (const [name, value] of headers) {
-    if (name === 'te' && /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i.test(value)) return true
-  }
-  return false
+function fieldOf({ headers }: RequestHead, wanted: string): string {
+  let all = ''
+  for (const [name, value] of headers) if (name === wanted) all += `,${value}`
+  return all
 }

@@ -1,7 +1,5 @@
-import { createHmac } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import { plainEntry } from '../../core/journal/entry.js'
-import type { JournalEntry } from '../../ports.js'
+import type { Dropped } from '../../gate/dropped.js'
 
 /**
  * Refusals of callers nobody knows cost a capsule each. Above the limit per source they cost nothing:
@@ -19,8 +17,7 @@ export type Limiter = {
 export type LimiterOptions = {
   readonly maxRefusals: number
   readonly windowSeconds: number
-  readonly salt: Uint8Array
-  readonly append: (entry: JournalEntry) => Promise<unknown>
+  readonly record: (dropped: Dropped) => Promise<void>
   readonly failed: (error: unknown) => void
 }
 
@@ -46,9 +43,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     sources = new Map()
     for (const [source, { dropped }] of ended) {
       if (dropped === 0) continue
-      const source_hash = createHmac('sha256', options.salt).update(source).digest('hex')
-      const members = { source_hash, count: dropped, window_seconds: options.windowSeconds }
-      await options.append(plainEntry('REFUSALS_DROPPED', members))
+      await options.record({ source, count: dropped, windowSeconds: options.windowSeconds })
     }
   }
   const timer = setInterval(() => {

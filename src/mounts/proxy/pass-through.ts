@@ -1,17 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Header } from '../../core/call/call.js'
 import { readTarget } from '../../core/manifest/target.js'
 import { problem, unrecordedProblem } from '../../core/verdict/problem.js'
 import { TABLE } from '../../core/verdict/table.js'
-import { recordPassthrough } from '../../gate/pass-through.js'
+import { releaseTo } from '../release/client.js'
 import { hangUp } from './client-error.js'
 import { headFault } from './head-fault.js'
-import { withRoom } from './hold.js'
 import type { ProxyOptions } from './options.js'
 import { passUpstream } from './pass-upstream.js'
 import { readHead } from './read-request.js'
-import { createRelease } from './release.js'
 import { sendProblem } from './respond.js'
 import { clientHeaders, gateHeaders, type Recorded } from './response-headers.js'
 
@@ -59,7 +56,7 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
 
   async function record(req: IncomingMessage, status: number, upstream: string): Promise<Recorded> {
     const passed = { method: req.method ?? '', target: req.url ?? '', status, upstream }
-    const ids = await recordPassthrough(passed, gate.parts)
+    const ids = await gate.recordPassThrough(passed)
     return { ...ids, verdict: TABLE.passed_through.verdict }
   }
 
@@ -76,13 +73,12 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
         holdLimit: limits.holdLimit,
         holdAll: req.httpVersion === '1.0',
         wantsTrailers: false,
-        clientHeaders: (headers: readonly Header[]) =>
-          clientHeaders(headers, req.url ?? '', origin, 'rewrite'),
         stallMs: limits.stallMs,
       }
-      const roomy = withRoom(terms, gate.memory)
-      if (roomy === null) return sendProblem(res, unrecordedProblem('overloaded'))
-      const release = createRelease(res, roomy)
+      const release = releaseTo(res, terms, gate.memory, (headers) =>
+        clientHeaders(headers, req.url ?? '', origin, 'rewrite'),
+      )
+      if (release === null) return sendProblem(res, unrecordedProblem('overloaded'))
       try {
         const seen = await proxy.pass(req, res, release)
         try {

@@ -3,10 +3,11 @@ import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 import { createProxyMiddleware } from 'http-proxy-middleware'
 import { endToEnd, listOf } from '../../adapters/upstream/fields.js'
+import type { BodyFraming } from '../../adapters/upstream/response-head.js'
 import { OVERRIDE_HEADERS } from '../../core/manifest/headers.js'
+import type { Release } from '../release/machine.js'
 import type { Report } from './options.js'
 import { rawHeaders } from './read-request.js'
-import type { Release } from './release.js'
 
 /** http-proxy-middleware towards one upstream of pass-through routes; the gate writes the answer itself. */
 export type PassUpstream = {
@@ -81,21 +82,26 @@ function strip({ headers }: IncomingMessage): void {
 function deliver(
   answer: IncomingMessage,
   req: IncomingMessage,
-  { sink }: Release,
+  release: Release,
   over: (seen: Passed) => void,
 ): void {
   const status = answer.statusCode ?? 502
   const all = rawHeaders(answer)
   const headers = endToEnd(all, listOf(all, 'connection'))
   const bodyless = req.method === 'HEAD' || status === 204 || status === 304
-  const sized = headers.some(([name]) => name === 'content-length')
+  const sized = headers.find(([name]) => name === 'content-length')
   const wait = (busy: undefined | Promise<void>): void => {
     if (busy === undefined) return
     answer.pause()
     void busy.then(() => answer.resume())
   }
   answer.on('error', () => {})
-  answer.on('data', (chunk: Buffer) => wait(sink.data(chunk)))
+  answer.on('data', (chunk: Buffer) => wait(release.data(chunk)))
   answer.on('close', () => over({ status, complete: answer.complete }))
-  wait(sink.head(status, headers, bodyless ? 'bodyless' : sized ? 'content_length' : 'chunked'))
+  const framing: BodyFraming = bodyless
+    ? { kind: 'bodyless' }
+    : sized === undefined
+      ? { kind: 'chunked' }
+      : { kind: 'content_length', length: Number(sized[1]) }
+  wait(release.head(status, headers, framing))
 }

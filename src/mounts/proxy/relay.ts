@@ -3,13 +3,11 @@ import type { NamedUpstream } from '../../config/upstreams.js'
 import { type Outgoing, outgoing } from '../../core/call/outgoing.js'
 import type { Observation } from '../../core/capsule/observation.js'
 import type { ToolRule } from '../../core/manifest/model.js'
-import type { Dispatch, Dispatched } from '../../ports.js'
-import type { Release } from './release.js'
+import type { Dispatch, Dispatched, DispatchOrder } from '../../ports.js'
+import type { Release } from '../release/machine.js'
 
 export type RelayOptions = {
   readonly upstreams: ReadonlyMap<string, NamedUpstream>
-  /** Secret per tenant, for tools that say `digest_salt: tenant` (seed §13). */
-  readonly tenantSalt: Uint8Array
   /** Aborts when a shutdown has waited long enough: what was sent is then concluded as cut. */
   readonly signal: AbortSignal
 }
@@ -27,10 +25,10 @@ export type Leaving = {
  */
 export function relay(
   openRelease: (leaving: Leaving) => Release | null,
-  { upstreams, tenantSalt, signal }: RelayOptions,
+  { upstreams, signal }: RelayOptions,
 ): { readonly dispatch: Dispatch; readonly release: () => Release | null } {
   let release: Release | null = null
-  const dispatch: Dispatch = async ({ call, rule, stillAllowed }) => {
+  const dispatch: Dispatch = async ({ call, rule, stillAllowed, saltedDigest }) => {
     const request = outgoing(call, rule)
     const to = request === null ? undefined : upstreams.get(request.upstream)
     if (request === null || to === undefined) return notSent('upstream_unknown')
@@ -39,8 +37,8 @@ export function relay(
     release = opened
     const observation = await to.upstream.send(
       request,
-      dispatchRule(rule, to, tenantSalt),
-      opened.sink,
+      dispatchRule(rule, to, saltedDigest),
+      opened,
       { stillAllowed, signal },
     )
     return { observation, held: observation.kind === 'complete' ? opened.held() : null }
@@ -48,14 +46,18 @@ export function relay(
   return { dispatch, release: () => release }
 }
 
-function dispatchRule(rule: ToolRule, to: NamedUpstream, tenantSalt: Uint8Array): DispatchRule {
+function dispatchRule(
+  rule: ToolRule,
+  to: NamedUpstream,
+  saltedDigest: DispatchOrder['saltedDigest'],
+): DispatchRule {
   const { success, connection, close_delimited, effect } = rule
   const common = {
     success,
     deadlines: bounded(rule.deadlines, to.deadlines),
     connection,
     close_delimited,
-    digest_salt: rule.digest_salt === 'tenant' ? tenantSalt : null,
+    saltedDigest,
   }
   return effect.external_ref === undefined
     ? common

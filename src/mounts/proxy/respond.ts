@@ -3,8 +3,8 @@ import type { Header } from '../../core/call/call.js'
 import type { Problem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer.js'
 import type { HeldResponse } from '../../ports.js'
+import type { Release } from '../release/machine.js'
 import { pendingHeaders } from './pending-headers.js'
-import type { Release } from './release.js'
 import { flat, gateHeaders } from './response-headers.js'
 
 /** What becomes of body octets that are still to come while a refusal goes out. */

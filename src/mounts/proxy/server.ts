@@ -4,7 +4,6 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { utf8 } from '../../core/text.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import { listen } from '../listen.js'
 import { backgroundDispatch } from './background.js'
@@ -48,22 +47,17 @@ export type ProxyStats = {
 
 export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer {
   const { limits, report } = options
-  const { parts } = options.gate
+  const { gate } = options
   const connections = trackConnections()
   const overload = watchOverload(limits.maxLoopDelayMs)
   const cutOff = new AbortController()
   // Every call that is opening a connection and every WebSocket listens to it.
   setMaxListeners(0, cutOff.signal)
-  const terms: Terms = {
-    options,
-    tenantSalt: utf8(parts.tenantSalt),
-    cutOff: cutOff.signal,
-  }
+  const terms: Terms = { options, cutOff: cutOff.signal }
   const limiter = createLimiter({
     maxRefusals: limits.maxRefusals,
     windowSeconds: limits.windowSeconds,
-    salt: terms.tenantSalt,
-    append: (entry) => parts.journal.append([entry]),
+    record: (dropped) => gate.recordDropped(dropped),
     failed: (error) =>
       report({ level: 'error', event: 'count_not_written', detail: String(error) }),
   })
@@ -87,7 +81,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     const over = limiter.isOver(source)
     // The only routes that are open to strangers.
     if (passes && !over) return passThrough.serve(req, res)
-    const found = identifyCaller(head, incoming, options.gate)
+    const found = identifyCaller(head, incoming, gate)
     const identified = found instanceof Promise ? await found : found
     if (identified.kind === 'unknown' && over) {
       count.dropped++
@@ -97,7 +91,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     }
     if (passes) return passThrough.serve(req, res)
     if (identified.kind === 'unknown') limiter.refused(source)
-    else if (reserved) return answerReserved(head, identified, res, options.gate)
+    else if (reserved) return answerReserved(head, identified, res, gate)
     return governExchange(head, identified, incoming, terms)
   }
 
@@ -160,7 +154,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   return {
     async listen(port, host) {
       const address = await listen(server, 'data', port, host)
-      options.gate
+      gate
         .dispatchApproved(backgroundDispatch(options, cutOff.signal))
         .catch((error: unknown) =>
           report({ level: 'error', event: 'approved_not_dispatched', detail: String(error) }),
@@ -171,8 +165,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
       if ('setSecureContext' in server) server.setSecureContext(secureContext(files))
     },
     stats: () => ({ ...count, active: connections.active() }),
-    ready: () =>
-      !closing && !overload.shedding() && parts.journal.health().ok && parts.evidence.health().ok,
+    ready: () => !closing && !overload.shedding() && gate.read.canRecord(),
     async close(drainMs) {
       closing = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))

@@ -6,7 +6,7 @@ import { ResponseBody } from '../../../src/adapters/upstream/response-body.js'
 import { witness } from '../../../src/adapters/upstream/witness.js'
 import { jsonDigestOf } from '../../../src/core/json/build.js'
 import { parse } from '../../../src/core/json/parse.js'
-import { HEAD, RULE } from './harness.js'
+import { HEAD, hmacUnder, RULE } from './harness.js'
 
 /** Where a digest is taken a shorter way, the shorter way gives the same digest. */
 const pieces = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 })
@@ -18,7 +18,11 @@ describe('the digest of a body', () => {
       fc.property(pieces, salt, fc.option(fc.nat(20)), (parts, key, missing) => {
         const all = Buffer.concat(parts)
         const declared = missing === null ? null : all.length + missing
-        const body = new ResponseBody({ salt: key, hold: 1024, declared })
+        const body = new ResponseBody({
+          salted: key === null ? null : hmacUnder(key),
+          hold: 1024,
+          declared,
+        })
         for (const part of parts) body.push(part)
         const wanted = key === null ? createHash('sha256') : createHmac('sha256', key)
         const seen = body.seal()
@@ -31,7 +35,7 @@ describe('the digest of a body', () => {
 
   it('is of the octets as they came: memory used again afterwards does not change it', () => {
     for (const declared of [4, 8, null]) {
-      const body = new ResponseBody({ salt: null, hold: 0, declared })
+      const body = new ResponseBody({ salted: null, hold: 0, declared })
       const memory = Buffer.from('true')
       body.push(memory)
       memory.fill('x')

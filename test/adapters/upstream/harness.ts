@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import type { FrozenRequest } from '../../../src/adapters/upstream/request-head.js'
 import type { ResponseHead } from '../../../src/adapters/upstream/response-head.js'
 import type { ResponseSink } from '../../../src/adapters/upstream/sink.js'
@@ -10,7 +11,15 @@ export const RULE: DispatchRule = {
   connection: 'fresh',
   close_delimited: 'refuse',
   success: { status: ['200-299'], unless: [] },
-  digest_salt: null,
+  saltedDigest: null,
+}
+
+export const hmacUnder = (salt: Uint8Array) => () => {
+  const hmac = createHmac('sha256', salt)
+  return {
+    update: (octets: Uint8Array): void => void hmac.update(octets),
+    digest: () => hmac.digest('hex'),
+  }
 }
 export const ALLOWED = { stillAllowed: () => true }
 
@@ -41,7 +50,7 @@ export function collector(): Collected {
     head(seenStatus, seenHeaders, seenFraming) {
       status = seenStatus
       headers = seenHeaders
-      framing = seenFraming
+      framing = seenFraming.kind
       return undefined
     },
     data(chunk) {

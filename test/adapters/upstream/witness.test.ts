@@ -9,7 +9,7 @@ import {
 import type { Witnessed } from '../../../src/core/capsule/observation.js'
 import { jsonDigest } from '../../../src/core/json/build.js'
 import { type RawUpstream, rawUpstream } from '../../support/raw-upstream.js'
-import { ALLOWED, collector, complete, RULE, request } from './harness.js'
+import { ALLOWED, collector, complete, hmacUnder, RULE, request } from './harness.js'
 
 const sha256 = (data: Uint8Array): Uint8Array => createHash('sha256').update(data).digest()
 const hexOf = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex')
@@ -123,7 +123,10 @@ describe('binding', () => {
   it('a tenant salt: HMAC instead of the plain digest, and no JSON-DIGEST to guess from', async () => {
     const salt = Buffer.from('0123456789abcdef0123456789abcdef', 'hex')
     const body = '{"approved":true,"id":"r_1"}'
-    const { seen } = await observed({ body, rule: { digest_salt: salt, external_ref: '/id' } })
+    const { seen } = await observed({
+      body,
+      rule: { saltedDigest: hmacUnder(salt), external_ref: '/id' },
+    })
     expect(seen.binding).toBe('octets-salted')
     expect(seen.octets.digest).toBe(createHmac('sha256', salt).update(body).digest('hex'))
     expect(seen.responseDigest).toBe(jsonDigest(seen.octets, { sha256 }))

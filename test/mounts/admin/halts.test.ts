@@ -79,7 +79,7 @@ describe('halts', () => {
     })
     const again = await plane.rig.restart()
     try {
-      expect(again.gate.halts()).toEqual([{ kind: 'tool', name: 'create_refund' }])
+      expect(again.gate.read.halts()).toEqual([{ kind: 'tool', name: 'create_refund' }])
     } finally {
       await again.gate.close()
       await plane.close()
@@ -107,7 +107,7 @@ describe('halts', () => {
           plane.ask('POST', '/v1/halts', { body: { scope: { kind: 'agent', name: `a${i}` } } }),
         ),
       )
-      expect(plane.gate.halts()).toHaveLength(20)
+      expect(plane.gate.read.halts()).toHaveLength(20)
       expect(plane.gate.data.state.halts()).toHaveLength(20)
     } finally {
       await plane.close()

@@ -109,6 +109,8 @@ export async function startPlane(
     limits,
     readiness: createReadiness({ gate, upstreams: { default: upstreamOrigin ?? origin } }),
     tokens: known,
+    clock: base.gate.parts.clock,
+    ids: base.gate.parts.ids,
     ...(sources === undefined ? {} : { sources: sources(known) }),
   })
   const { port } = await admin.listen(0, '127.0.0.1')

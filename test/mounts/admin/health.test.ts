@@ -103,7 +103,7 @@ describe('metrics', () => {
       expect(value('gate_approvals_pending')).toBe(1)
       expect(value('gate_capsule_write_failures_total')).toBe(0)
       expect(text).toContain(
-        `gate_policy_info{digest="${plane.gate.world().policy.digest}",mode="enforce"} 1`,
+        `gate_policy_info{digest="${plane.gate.read.judges().policy.digest}",mode="enforce"} 1`,
       )
     }))
 })
@@ -187,7 +187,7 @@ describe('what is told of each verdict', () => {
         agent: 'support-bot',
         developer: 'support-bot@1',
         mode: 'enforce',
-        policy_digest: plane.gate.world().policy.digest,
+        policy_digest: plane.gate.read.judges().policy.digest,
         latency_ms: expect.any(Number),
         upstream_ms: expect.any(Number),
       })

@@ -15,10 +15,16 @@ tools:
     args: {amount: decimal}
     connection: pooled
     hitl: {on_approval: dispatch}
+  report:
+    match: POST /report
+    args: {amount: decimal}
+    connection: pooled
+    hold_response: true
+    hitl: {on_approval: dispatch}
 `
 const POLICY = `@id("all") permit (principal, action, resource)
 unless { action == Action::"dev.capsulegate.canary" };
-@id("ask") @hem("required") forbid (principal, action in [Action::"pay", Action::"wire"], resource)
+@id("ask") @hem("required") forbid (principal, action in [Action::"pay", Action::"wire", Action::"report"], resource)
 when { context.args.amount.greaterThan(decimal("100.0")) } unless { context.approval.granted };
 `
 type Status = {
@@ -34,6 +40,8 @@ let tool: Server
 let stand: Stand
 const received: string[] = []
 let amount = 200
+/** Octets before the tool's answer. */
+let padded = 0
 
 beforeAll(async () => {
   tool = createServer((request, response) => {
@@ -44,7 +52,8 @@ beforeAll(async () => {
     request.on('end', () => {
       received.push(body)
       response.setHeader('content-type', 'application/json')
-      response.end(`{"paid":true,"body":${JSON.stringify(body)}}`)
+      const padding = ' '.repeat(padded)
+      response.end(`${padding}{"paid":true,"body":${JSON.stringify(body)}}`)
     })
   })
   await new Promise<void>((resolve) => tool.listen(0, '127.0.0.1', resolve))
@@ -214,6 +223,22 @@ describe('a call that waits for a human', () => {
       approver: 'human',
       human_disposed: true,
     })
+  })
+
+  it.each([
+    ['/wire', false],
+    ['/report', true],
+  ])('%s answers more than is held by default: kept where it must be (%j)', async (path, kept) => {
+    padded = 2 * 1024 * 1024
+    const { id, sent } = await pending(path)
+    const over = ended(id)
+    await decide(id, { kind: 'approve' })
+    await over
+    padded = 0
+    expect(await status(id)).toMatchObject({ verdict: 'executed', result_available: kept })
+    const result = await ask('GET', `/.gate/v1/actions/${id}/result`)
+    expect(result.status).toBe(kept ? 200 : 404)
+    if (kept) expect(await result.json()).toEqual({ paid: true, body: sent })
   })
 
   it('never answers anything else under its own path', async () => {

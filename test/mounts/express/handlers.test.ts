@@ -151,6 +151,20 @@ describe('answers that are not what they say', () => {
   })
 })
 
+it('an answer that must be held and is longer than anything may be is recorded, not delivered', async () => {
+  stand = await bare((res) => {
+    for (let i = 0; i < 65; i++) res.write(Buffer.alloc(1024 * 1024))
+    res.end()
+  })
+  const { result, capsules } = await stand.after(async () => {
+    const client = await rawClient(stand.port)
+    client.send(get('/whole'))
+    return client.closed()
+  })
+  expect(result).toHaveLength(0)
+  expect(verdict(capsules)).toBe('executed confirmed')
+})
+
 describe('a client that goes away', () => {
   it('does not stop the observing: what the handler then says is recorded', async () => {
     let running: () => void = () => undefined

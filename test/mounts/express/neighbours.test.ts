@@ -147,39 +147,60 @@ describe('other middleware that has its hands on the response', () => {
   })
 })
 
-it('a client that takes nothing is given up, and the handler is observed to its end', async () => {
-  let end: HandlerEnd | null = null
-  let over: () => void = () => undefined
-  const isOver = new Promise<void>((resolve) => {
-    over = resolve
-  })
-  const server = createServer(async (req, res) => {
-    const intercepted = intercept(req, res, {
-      holdLimit: 1,
-      holdAll: false,
-      room: null,
-      wantsTrailers: false,
-      stallMs: 50,
-      salt: null,
-      answeredTwice: () => undefined,
-    })
-    const piece = Buffer.alloc(1024 * 1024)
-    for (let i = 0; i < 30; i++) {
-      if (!res.write(piece)) await new Promise((resolve) => res.once('drain', resolve))
+const PIECE = Buffer.alloc(1024 * 1024)
+async function awaitingDrain(res: ServerResponse): Promise<void> {
+  for (let i = 0; i < 30; i++) {
+    if (!res.write(PIECE)) await new Promise((resolve) => res.once('drain', resolve))
+  }
+  res.end()
+}
+async function writingOnDrain(res: ServerResponse): Promise<void> {
+  let written = 0
+  const more = (): void => {
+    while (written < 30) {
+      written++
+      if (!res.write(PIECE)) return
     }
-    res.end()
-    end = await intercepted.over
-    intercepted.release({ actionId: 'a', capsuleId: 'c', verdict: 'executed' })
-    over()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const client = await rawClient((server.address() as AddressInfo).port)
-  client.socket.pause()
-  client.send(get('/'))
-  await isOver
-  expect(end).toMatchObject({ kind: 'ended', body: { length: 30 * 1024 * 1024 } })
-  client.socket.resume()
-  const received = await client.closed()
-  expect(parseAnswer(received).body.length).toBeLessThan(30 * 1024 * 1024)
-  server.close()
-})
+    res.off('drain', more).end()
+  }
+  res.on('drain', more)
+  more()
+}
+
+it.each([
+  ['waits for each drain', awaitingDrain],
+  ['writes from its drain listener', writingOnDrain],
+])(
+  'a client that takes nothing is given up, and a handler that %s is observed to its end',
+  async (_, write) => {
+    let end: HandlerEnd | null = null
+    let over: () => void = () => undefined
+    const isOver = new Promise<void>((resolve) => {
+      over = resolve
+    })
+    const server = createServer(async (req, res) => {
+      const intercepted = intercept(req, res, {
+        hold: { limit: 1, beyond: 'stream', room: null },
+        jsonLimit: 1,
+        wantsTrailers: false,
+        stallMs: 50,
+        salted: null,
+        answeredTwice: () => undefined,
+      })
+      await write(res)
+      end = await intercepted.over
+      intercepted.release({ actionId: 'a', capsuleId: 'c', verdict: 'executed' })
+      over()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const client = await rawClient((server.address() as AddressInfo).port)
+    client.socket.pause()
+    client.send(get('/'))
+    await isOver
+    expect(end).toMatchObject({ kind: 'ended', body: { length: 30 * 1024 * 1024 } })
+    client.socket.resume()
+    const received = await client.closed()
+    expect(parseAnswer(received).body.length).toBeLessThan(30 * 1024 * 1024)
+    server.close()
+  },
+)

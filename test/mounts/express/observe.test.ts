@@ -244,8 +244,9 @@ describe('the end waits for the capsule', () => {
           await dispatch({
             actionId: 'a',
             call: routed(call),
-            rule: gate.world().router.byTool.get('run')?.[0]?.rule ?? (undefined as never),
+            rule: gate.read.judges().router.byTool.get('run')?.[0]?.rule ?? (undefined as never),
             stillAllowed: () => true,
+            saltedDigest: null,
           })
           return {
             kind: 'unrecorded',

@@ -130,9 +130,15 @@ describe('a wrapped function', () => {
   it('a result whose record was lost is withheld', async () => {
     const lost: Pick<Gate, 'govern'> = {
       async govern(call, dispatch) {
-        const rule = at.gate.world().router.byTool.get('note')?.[0]?.rule
+        const rule = at.gate.read.judges().router.byTool.get('note')?.[0]?.rule
         if (rule === undefined) throw new Error(call.kind)
-        await dispatch({ actionId: 'a', call: routed(call), rule, stillAllowed: () => true })
+        await dispatch({
+          actionId: 'a',
+          call: routed(call),
+          rule,
+          stillAllowed: () => true,
+          saltedDigest: null,
+        })
         const problem = { status: 502, code: 'record_lost', detail: 'lost', dispatched: true }
         const caller = { kind: 'unknown', why: 'test' } as const
         return {

@@ -273,6 +273,22 @@ describe('what a client sees of the answer', () => {
     expect((await client.closed()).length).toBeGreaterThan(BIG.length)
   })
 
+  it('is nothing when it must be held and is longer than anything may be', async () => {
+    const piece = `100000\r\n${'p'.repeat(0x100000)}\r\n`
+    const { port } = await start(async (peer) => {
+      await peer.request()
+      await peer.write(head('200 OK', 'transfer-encoding: chunked'))
+      for (let i = 0; i < 65; i++) await peer.write(piece)
+      await peer.write('0\r\n\r\n')
+    })
+    const client = await rawClient(port)
+    client.send(get('/held/a'))
+    expect(await client.closed()).toHaveLength(0)
+    const [capsule] = (await stand?.capsules()) ?? []
+    expect(capsule?.effect?.status).toBe('confirmed')
+    expect(capsule?.effect?.['dev.capsulegate.response_octets']?.length).toBe(65 * 0x100000)
+  })
+
   it('HEAD keeps the length it would have had', async () => {
     const { port } = await start(once(head('200 OK', 'content-length: 12345\r\netag: "x"')))
     const answer = await ask(port, get('/files/a').replace('GET', 'HEAD'))

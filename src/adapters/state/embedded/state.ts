@@ -213,6 +213,7 @@ export function createEmbeddedState(
     isStanding: async (grant) => grants.find(grant)?.standing === true,
     awaiting: async () => items.awaiting(),
     blocked: async () => ({ items: items.blocked(), older: items.older() }),
+    olderBlocked: async () => items.older(),
     openItem: async (capsuleId) => items.get(capsuleId),
     apply(line) {
       const at = Date.parse(line.at)
