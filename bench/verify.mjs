@@ -9,7 +9,7 @@ import { HumanDecision } from '../dist/core/capsule/human.js'
 import { ObservedResponse } from '../dist/core/capsule/observation.js'
 import { hex } from '../dist/core/hex.js'
 import { thumbprint } from '../dist/core/statement/keys.js'
-import { sealStatement, toCose } from '../dist/core/statement/seal.js'
+import { sealStatement, toCose, toSeal } from '../dist/core/statement/seal.js'
 import { decodeSign1, sigStructure } from '../dist/core/statement/sign1.js'
 import { verifyStatement } from '../dist/verify.js'
 
@@ -106,12 +106,12 @@ function capsule(n) {
 }
 
 const statements = Array.from({ length: 200 }, (_, n) => {
-  const { payload, protectedBytes, signature } = sealStatement(capsule(n), {
-    statement: 'agent_action',
+  const order = toSeal(capsule(n), 'agent_action')
+  const { protectedBytes, signature } = sealStatement(order, {
     kid,
     sign: (message) => sign(null, message, pair.privateKey),
   })
-  return toCose(new TextEncoder().encode(payload), protectedBytes, signature)
+  return toCose(new TextEncoder().encode(order.payload), protectedBytes, signature)
 })
 const signed = statements.map((cose) => {
   const { sign1 } = decodeSign1(cose)
