@@ -32,7 +32,7 @@ const FORM_LIMIT = '16kb'
  */
 export function createApprover(options: AppOptions): RequestHandler {
   const { gate, tokens, limits = DEFAULT_LIMITS } = options
-  const { clock, ids, crypto, tenantSalt } = gate.parts
+  const { clock, ids, tenantSalt } = gate.parts
   const sessions = createSessions(tokens, clock, ids)
   const { strangers, holders } = limiters(limits)
   const form = signInForm(Buffer.from(ids.random(32)), clock)
@@ -169,7 +169,7 @@ export function createApprover(options: AppOptions): RequestHandler {
     if (!meets('L1', hitl.min_assurance)) {
       return `This page knows you by L1; ${hitl.min_assurance} or better is needed.`
     }
-    const voter = pseudonym(principal.name, tenantSalt, crypto)
+    const voter = pseudonym(principal.name, tenantSalt)
     return votes.some((vote) => vote.voter === voter)
       ? 'You have approved; others are asked as well.'
       : null
