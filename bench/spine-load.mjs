@@ -31,9 +31,17 @@ ${
         .join('\n')}`
 }
 `
-/** `count` policies: one permits the bot its refunds, the others are about other agents and limits. */
-export const policyText = (count) =>
+/**
+ * `count` policies: one permits the bot its refunds, the others are about other agents and limits. Asked:
+ * one more reads the order, of which every call has its own, so that no decision comes from memory.
+ */
+export const policyText = (count, asked) =>
   [
+    ...(asked
+      ? [
+          '@id("barred") forbid (principal, action == Action::"create_refund", resource) when { context.args.order == "barred" };',
+        ]
+      : []),
     '@id("bot") permit (principal == Agent::"support-bot", action == Action::"create_refund", resource);',
     ...Array.from({ length: count - 1 }, (_, i) =>
       i % 10 === 0
@@ -47,11 +55,16 @@ const OTHER_TOOLS = (count) =>
     (_, i) => `  op_${i}: {match: POST /ops/${i}, args: {x: string}}`,
   ).join('\n')
 
-export async function benchGate({ policies = 100, constraints = 5, more = {} } = {}) {
+export async function benchGate({
+  policies = 100,
+  constraints = 5,
+  asked = false,
+  more = {},
+} = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'gate-bench-'))
   const policyFolder = join(dir, 'policies')
   mkdirSync(policyFolder)
-  writeFileSync(join(policyFolder, 'p.cedar'), policyText(policies))
+  writeFileSync(join(policyFolder, 'p.cedar'), policyText(policies, asked))
   const expanded = expand(readYaml(`${manifestText(constraints)}${OTHER_TOOLS(97)}\n`).tree)
   if (!expanded.ok) throw new Error(JSON.stringify(expanded.problems))
   const { manifest } = expanded
@@ -87,6 +100,7 @@ const digest = sha256(BODY)
 const encoder = new TextEncoder()
 export const PAD = 'x'.repeat(400)
 
+let orders = 0
 export function oneCall(gate, index) {
   return gate.govern(
     {
@@ -99,7 +113,7 @@ export function oneCall(gate, index) {
         kind: 'read',
         bytes: encoder.encode(
           JSON.stringify({
-            order: `o-${index}`,
+            order: `o-${orders++}`,
             currency: 'EUR',
             amount: `${1 + (index % 400)}.${10 + (index % 89)}`,
             note: PAD,

@@ -1,4 +1,16 @@
-/** Numbers as the benches print them: medians, spread, plain tables. */
+/** Numbers as the benches print them: medians, spread, plain tables, and what DESIGN §10 asks of them. */
+
+/** `--short`: one tiny round, which shows that a bench still runs; its numbers mean nothing. */
+export const SHORT = process.argv.includes('--short')
+export const args = process.argv.slice(2).filter((arg) => arg !== '--short')
+
+/** A row of DESIGN §10: `atLeast` for what should be high, `atMost` for a cost. */
+export function floor(name, value, { atLeast, atMost }) {
+  const met = atLeast === undefined ? value <= atMost : value >= atLeast
+  const bound = atLeast === undefined ? `at most ${atMost}×` : `at least ${atLeast}×`
+  process.stdout.write(`${name}: ${value.toFixed(2)}×, floor ${bound}: ${met ? 'met' : 'missed'}\n`)
+}
+
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1

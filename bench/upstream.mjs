@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
 import { Pool } from 'undici'
 import { createUpstream } from '../dist/adapters/upstream/upstream.js'
+import { median, SHORT } from './stats.mjs'
 
 /**
  * The governed exchange against bare undici: 1 KB POST, 1 KB answer, pooled connections, the server in
@@ -23,7 +24,10 @@ if (process.argv[2] === 'serve') {
   server.listen(0, '127.0.0.1', () => process.send?.(server.address().port))
   process.on('disconnect', () => process.exit())
 } else {
-  await bench(Number(process.env.REPS ?? 5), Number(process.env.MS ?? 1000))
+  await bench(
+    SHORT ? 1 : Number(process.env.REPS ?? 5),
+    SHORT ? 50 : Number(process.env.MS ?? 1000),
+  )
 }
 
 async function bench(repetitions, milliseconds) {
@@ -38,7 +42,7 @@ async function bench(repetitions, milliseconds) {
     connection: 'pooled',
     close_delimited: 'refuse',
     success: { status: ['200-299'], unless: [] },
-    digest_salt: null,
+    saltedDigest: null,
   }
   const sink = { head() {}, data() {}, trailers() {} }
   const control = { stillAllowed: () => true }
@@ -90,15 +94,15 @@ async function bench(repetitions, milliseconds) {
         runs[name].push(await load(act, connections, milliseconds))
       }
     }
-    const base = middle(runs['undici.dispatch'].map((run) => run.cpu))
-    const rate = middle(runs['undici.request'].map((run) => run.rps))
+    const base = median(runs['undici.dispatch'].map((run) => run.cpu))
+    const rate = median(runs['undici.request'].map((run) => run.rps))
     for (const [name, seen] of Object.entries(runs)) {
       const rps = seen.map((run) => run.rps)
       const cpu = seen.map((run) => run.cpu)
       console.log(
         `c=${String(connections).padEnd(3)} ${name.padEnd(20)}`,
-        `${spread(rps)} rps (${(middle(rps) / rate).toFixed(2)}× request)`.padEnd(44),
-        `${spread(cpu)} µs cpu (${(middle(cpu) / base).toFixed(2)}× dispatch)`,
+        `${spread(rps)} rps (${(median(rps) / rate).toFixed(2)}× request)`.padEnd(44),
+        `${spread(cpu)} µs cpu (${(median(cpu) / base).toFixed(2)}× dispatch)`,
       )
     }
   }
@@ -126,11 +130,7 @@ async function load(act, connections, milliseconds) {
   }
 }
 
-function middle(values) {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]
-}
 function spread(values) {
   const round = (value) => Math.round(value)
-  return `${round(middle(values))} (${round(Math.min(...values))}..${round(Math.max(...values))})`
+  return `${round(median(values))} (${round(Math.min(...values))}..${round(Math.max(...values))})`
 }

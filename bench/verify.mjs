@@ -9,12 +9,13 @@ import { HumanDecision } from '../dist/core/capsule/human.js'
 import { ObservedResponse } from '../dist/core/capsule/observation.js'
 import { hex } from '../dist/core/hex.js'
 import { thumbprint } from '../dist/core/statement/keys.js'
-import { sealStatement, toCose } from '../dist/core/statement/seal.js'
+import { sealStatement, toCose, toSeal } from '../dist/core/statement/seal.js'
 import { decodeSign1, sigStructure } from '../dist/core/statement/sign1.js'
 import { verifyStatement } from '../dist/verify.js'
+import { floor, median, SHORT } from './stats.mjs'
 
-const REPETITIONS = Number(process.env.REPETITIONS ?? 9)
-const CALLS = Number(process.env.CALLS ?? 1500)
+const REPETITIONS = SHORT ? 1 : Number(process.env.REPETITIONS ?? 9)
+const CALLS = SHORT ? 20 : Number(process.env.CALLS ?? 1500)
 
 const digest = (text) => hex(nodeCrypto.sha256(new TextEncoder().encode(text)))
 const pair = generateKeyPairSync('ed25519')
@@ -106,12 +107,12 @@ function capsule(n) {
 }
 
 const statements = Array.from({ length: 200 }, (_, n) => {
-  const { payload, protectedBytes, signature } = sealStatement(capsule(n), {
-    statement: 'agent_action',
+  const order = toSeal(capsule(n), 'agent_action')
+  const { protectedBytes, signature } = sealStatement(order, {
     kid,
     sign: (message) => sign(null, message, pair.privateKey),
   })
-  return toCose(new TextEncoder().encode(payload), protectedBytes, signature)
+  return toCose(new TextEncoder().encode(order.payload), protectedBytes, signature)
 })
 const signed = statements.map((cose) => {
   const { sign1 } = decodeSign1(cose)
@@ -136,7 +137,6 @@ async function time(work) {
   const { user, system } = process.cpuUsage(began)
   return (user + system) / CALLS
 }
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
 
 await time(signatureAlone)
 await time(whole)
@@ -154,9 +154,10 @@ console.log(
 console.log(`  signature alone   ${us('alone')}`)
 console.log(`  whole statement   ${us('all')}`)
 console.log(
-  `  ratio             ${median(ratios).toFixed(2)}× (spread ${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}; floor 1.6×, aim 1.3×)`,
+  `  ratio             ${median(ratios).toFixed(2)}× (spread ${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`,
 )
 const best = (name) => Math.min(...rows.map((row) => row[name]))
 console.log(
   `  best of each      ${best('alone').toFixed(1)} µs and ${best('all').toFixed(1)} µs, ${(best('all') / best('alone')).toFixed(2)}×`,
 )
+floor('verify a capsule vs its signature check alone, native', median(ratios), { atMost: 1.6 })

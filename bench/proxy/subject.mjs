@@ -3,8 +3,8 @@ import { Agent, createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** One proxy under test per process: `node subject.mjs KIND UPSTREAM_PORT [POLICIES]`. */
-const [kind, upstreamPort, policies = '100'] = process.argv.slice(2)
+/** One proxy under test per process: `node subject.mjs KIND UPSTREAM_PORT [POLICIES] [asked | memo]`. */
+const [kind, upstreamPort, policies = '100', decisions = 'memo'] = process.argv.slice(2)
 const origin = `http://127.0.0.1:${upstreamPort}`
 const agent = new Agent({ keepAlive: true, maxSockets: 256 })
 const listen = (server) =>
@@ -39,20 +39,36 @@ const KINDS = {
       }),
     )
   },
+  async limit() {
+    const { loadPolicies } = await import('../../dist/adapters/cedar/load.js')
+    const { readYaml } = await import('../../dist/config/yaml.js')
+    const { expand } = await import('../../dist/core/manifest/expand.js')
+    const { startLimit } = await import('./limit.mjs')
+    const dir = mkdtempSync(join(tmpdir(), 'bench-limit-'))
+    process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
+    writeFileSync(join(dir, 'p.cedar'), policySet(Number(policies), decisions))
+    const { rules } = expand(readYaml(`${MANIFEST}${OTHERS}`).tree).manifest
+    const { set } = await loadPolicies(dir, rules)
+    listen(await startLimit({ origin, dir, set, rules }))
+  },
   async append() {
-    // One durable append as the journal does it, over HTTP: what a record costs at the very least.
+    // One durable append to two files at once: what a record costs at the very least.
     const { open } = await import('node:fs/promises')
     const dir = mkdtempSync(join(tmpdir(), 'bench-append-'))
-    const file = await open(join(dir, 'file'), 'a')
+    const files = [await open(join(dir, 'a'), 'a'), await open(join(dir, 'b'), 'a')]
     const line = Buffer.alloc(1750, 'x')
     const times = []
     for (let i = 0; i < 300; i++) {
       const started = performance.now()
-      await file.write(line)
-      await file.datasync()
+      await Promise.all(
+        files.map(async (file) => {
+          await file.write(line)
+          await file.datasync()
+        }),
+      )
       times.push(performance.now() - started)
     }
-    await file.close()
+    for (const file of files) await file.close()
     rmSync(dir, { recursive: true, force: true })
     process.send?.({ append: times.sort((a, b) => a - b)[150] })
   },
@@ -74,7 +90,7 @@ const KINDS = {
     const { manifest } = expand.expand(yaml.readYaml(`${MANIFEST}${OTHERS}`).tree)
     const { mkdirSync } = await import('node:fs')
     mkdirSync(join(dir, 'policies'))
-    writeFileSync(join(dir, 'policies', 'p.cedar'), policySet(Number(policies)))
+    writeFileSync(join(dir, 'policies', 'p.cedar'), policySet(Number(policies), decisions))
     const gate = await wire.openGate({
       dir: join(dir, 'data'),
       headFile: null,
@@ -122,14 +138,21 @@ const OTHERS = OTHER_TOOLS.map(
   (tool) => `  ${tool}: {match: POST /${tool}, args: {amount: decimal}, connection: pooled}\n`,
 ).join('')
 /** Ten policies on the measured tool in every set; the others are about the other tools. */
-const policySet = (count) =>
+const policySet = (count, decisions) =>
   Array.from({ length: count }, (_, i) => {
     if (i === 0) {
       return '@id("permit") permit (principal == Agent::"bot", action == Action::"pay", resource);'
+    }
+    if (i === 1 && decisions === 'asked') {
+      return '@id("barred") forbid (principal, action == Action::"pay", resource) when { context.args.order == "barred-1" };'
     }
     const action = i < 10 ? 'pay' : OTHER_TOOLS[i % OTHER_TOOLS.length]
     return `@id("p${i}") forbid (principal, action == Action::"${action}", resource) when { context.args.amount.greaterThan(decimal("${1000 + i}.0")) };`
   }).join('\n')
 
 process.on('disconnect', () => process.exit(0))
+process.on('message', () => {
+  const { user, system } = process.cpuUsage()
+  process.send?.({ cpu: user + system })
+})
 await KINDS[kind]()

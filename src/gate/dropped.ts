@@ -1,7 +1,5 @@
-import { hmacSha256 } from '../core/approval/voter.js'
-import { hex } from '../core/hex.js'
 import { plainEntry } from '../core/journal/entry.js'
-import { utf8 } from '../core/text.js'
+import { keyedDigest } from '../core/keyed-digest.js'
 import type { Parts } from './stage.js'
 
 export type Dropped = {
@@ -14,9 +12,9 @@ export type Dropped = {
 /** One counted event per source and window instead of a capsule for each (DESIGN §7). */
 export async function recordDropped(
   { source, count, windowSeconds }: Dropped,
-  { journal, crypto, tenantSalt }: Pick<Parts, 'journal' | 'crypto' | 'tenantSalt'>,
+  { journal, tenantSalt }: Pick<Parts, 'journal' | 'tenantSalt'>,
 ): Promise<void> {
-  const source_hash = hex(hmacSha256(utf8(tenantSalt), utf8(source), crypto))
+  const source_hash = keyedDigest(source, tenantSalt)
   const members = { source_hash, count, window_seconds: windowSeconds }
   await journal.append([plainEntry('REFUSALS_DROPPED', members)])
 }

@@ -94,7 +94,7 @@ export function createRead(parts: Parts): Read {
       return document === null ? { state: 'damaged' } : { state: 'present', document }
     },
     hasVoted(name, { votes }) {
-      const voter = pseudonym(name, parts.tenantSalt, parts.crypto)
+      const voter = pseudonym(name, parts.tenantSalt)
       return votes.some((vote) => vote.voter === voter)
     },
     awaiting: () => state.awaiting(),

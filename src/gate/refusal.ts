@@ -14,11 +14,10 @@ const letThrough = ({ notJudged, requestOctets }: Same): Plain => ({
 })
 
 /** The call that a person's refusal would be about. */
-export const identityOf = (known: Same, parts: Pick<Parts, 'crypto' | 'tenantSalt'>): string =>
+export const identityOf = (known: Same, parts: Pick<Parts, 'tenantSalt'>): string =>
   callIdentity(
     { tool: known.rule.tool, args: known.args, letThrough: letThrough(known) },
     parts.tenantSalt,
-    parts.crypto,
   )
 
 /** Whether a person refused it and that still stands at that time. */

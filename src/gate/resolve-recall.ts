@@ -98,7 +98,7 @@ async function recallVote(
     said.document_digest === approval.documentDigest &&
     said.outcome === vote.outcome &&
     said.by === vote.by &&
-    pseudonym(said.name, parts.tenantSalt, parts.crypto) === vote.voter
+    pseudonym(said.name, parts.tenantSalt) === vote.voter
   return same ? said : null
 }
 

@@ -187,7 +187,7 @@ function voteEntry(
     {
       approval_id: approval.approvalId,
       on: approval.parent,
-      voter: pseudonym(decider.name, parts.tenantSalt, parts.crypto),
+      voter: pseudonym(decider.name, parts.tenantSalt),
       by: decider.kind,
       outcome: outcome.kind,
       document_digest: approval.documentDigest,

@@ -68,7 +68,7 @@ async function lift(
   )
   const at = journal.timestamp()
   await evidence.put({ actionId: approvalId, operator, subject: null, at, parts: [part] })
-  const voter = pseudonym(name, parts.tenantSalt, parts.crypto)
+  const voter = pseudonym(name, parts.tenantSalt)
   const members = { approval_id: approvalId, on, voter, evidence_digest: part.digest }
   await journal.append([signed('REFUSAL_LIFTED', members, { ...parts, journal })])
 }

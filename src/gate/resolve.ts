@@ -94,7 +94,7 @@ const isForPeople = ({ hitl }: Approval, { kind }: Outcome): boolean =>
 
 /** A decision delivered twice is one decision. */
 function repeated(approval: Approval, decision: Decision, parts: Parts): Resolution | null {
-  const voter = pseudonym(decision.decider.name, parts.tenantSalt, parts.crypto)
+  const voter = pseudonym(decision.decider.name, parts.tenantSalt)
   const { kind } = decision.outcome
   const { state, votes, hitl, decided } = approval
   const own = votes.find((vote) => vote.voter === voter)
@@ -138,7 +138,7 @@ async function lost(
   parts: Parts,
 ): Promise<Resolution> {
   const { approvalId, parent } = approval
-  const voter = pseudonym(decider.name, parts.tenantSalt, parts.crypto)
+  const voter = pseudonym(decider.name, parts.tenantSalt)
   const members = { approval_id: approvalId, on: parent, voter, outcome: outcome.kind, first }
   await parts.journal.append([signed('DECISION_LOST', members, parts)])
   return refused('already_decided', `it stands as ${first}`, first)

@@ -45,7 +45,7 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
         bounds,
         expires_at: new Date(Date.parse(expiresAt)).toISOString(),
         uses,
-        voter: pseudonym(by, parts.tenantSalt, parts.crypto),
+        voter: pseudonym(by, parts.tenantSalt),
         evidence_digest: part.digest,
       },
       parts,
@@ -56,7 +56,7 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
 
 /** The caller turns the generation after it resolves, so that calls not yet sent are stopped too (promise 5). */
 export async function revokeStanding(grant: string, by: string, parts: Parts): Promise<void> {
-  const voter = pseudonym(by, parts.tenantSalt, parts.crypto)
+  const voter = pseudonym(by, parts.tenantSalt)
   await parts.journal.append([signed('GRANT_REVOKED', { grant, voter }, parts)])
 }
 

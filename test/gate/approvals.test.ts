@@ -529,7 +529,7 @@ describe('what a vote must be to count', () => {
     return {
       approval_id: id,
       on: parent,
-      voter: pseudonym('mallory', parts.tenantSalt, parts.crypto),
+      voter: pseudonym('mallory', parts.tenantSalt),
       by: 'person',
       outcome: 'approve',
       document_digest: documentDigest,

@@ -200,7 +200,7 @@ tools:
     const read = readArgs(found, call)
     if (!read.ok) throw new Error(`${read.detail} in ${text}`)
     const said = { tool: found.route.rule.tool, args: read.args, letThrough }
-    return callIdentity(said, salt, nodeCrypto)
+    return callIdentity(said, salt)
   }
   const values = fc.record({
     order: fc.string(),

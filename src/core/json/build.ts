@@ -1,7 +1,7 @@
 import type { Crypto } from '../crypto.js'
 import { hex } from '../hex.js'
 import { utf8 } from '../text.js'
-import { canonicalNormalizedBytes } from './canonical.js'
+import { exactPlain } from './exact-plain.js'
 import { plainText } from './plain-text.js'
 import type { JsonValue, Plain } from './value.js'
 
@@ -24,9 +24,12 @@ export const bytesDigest = (
 ): string => crypto.sha256Hex?.(bytes) ?? hex(crypto.sha256(bytes))
 
 /** JSON-DIGEST of a parsed value; null when a float or unsafe integer forbids it. */
-export function jsonDigestOf(value: JsonValue, crypto: Pick<Crypto, 'sha256'>): string | null {
-  const bytes = canonicalNormalizedBytes(value)
-  return bytes === null ? null : hex(crypto.sha256(bytes))
+export function jsonDigestOf(
+  value: JsonValue,
+  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
+): string | null {
+  const plain = exactPlain(value, 'as_is')
+  return plain === null ? null : jsonDigest(plain.value, crypto)
 }
 
 /** Absent-field normalization, bottom-up (seed §2): null, [] and {} members go, array elements stay. */

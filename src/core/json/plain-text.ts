@@ -2,8 +2,8 @@ import { isRecord, type Plain } from './value.js'
 
 /**
  * Guard, normalization and JCS of a value we built, in one pass: what is digested, ten times per call,
- * and what is signed. Property tests hold it equal to the `canonicalize` package and to the writer over
- * parsed trees (canonical.ts), which checks what this wrote.
+ * and what is signed. The verifier writes with the `canonicalize` package instead (canonical.ts);
+ * property tests hold the two equal.
  */
 const SPECIAL = /["\\\u0000-\u001f\ud800-\udfff]/
 const LONE_SURROGATE = /\p{Surrogate}/u

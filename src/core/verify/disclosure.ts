@@ -1,8 +1,9 @@
 import type { Crypto } from '../crypto.js'
 import { hex, isHex64 } from '../hex.js'
-import { canonicalNormalizedBytes } from '../json/canonical.js'
+import { canonicalNormalized } from '../json/canonical.js'
 import { parse } from '../json/parse.js'
 import { isObject, type JsonObject, type JsonValue } from '../json/value.js'
+import { utf8 } from '../text.js'
 import { class1 } from './class1.js'
 import { type Class1Result, clip, type Profile, refused } from './finding.js'
 
@@ -83,9 +84,9 @@ function compare(
   let committed: JsonValue | undefined = capsule
   for (const name of path) committed = isObject(committed) ? committed.get(name) : undefined
   if (!isHex64(committed)) return 'disclosure_no_committed_digest'
-  const form = canonicalNormalizedBytes(value)
+  const form = canonicalNormalized(value)
   if (form === null) return 'disclosure_mismatch'
-  return hex(crypto.sha256(form)) === committed ? 'disclosure_match' : 'disclosure_mismatch'
+  return hex(crypto.sha256(utf8(form))) === committed ? 'disclosure_match' : 'disclosure_mismatch'
 }
 
 const none = (capsule: Class1Result): DisclosureResult => ({

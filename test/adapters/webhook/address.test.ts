@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import ipaddr from 'ipaddr.js'
 import { bareHost, isPublicAddress } from '../../../src/adapters/webhook/address.js'
 import { type Posted, post, type Resolve } from '../../../src/adapters/webhook/post.js'
 import { fakeTime } from '../../support/approvals.js'
@@ -61,6 +62,42 @@ describe('an address', () => {
       fc.property(fc.ipV4(), (v4) => {
         expect(isPublicAddress(host(`http://[::ffff:${v4}]/`))).toBe(false)
         expect(isPublicAddress(`::ffff:${v4}`)).toBe(false)
+      }),
+    )
+  })
+
+  it('of a special-purpose range is never public, whichever it is', () => {
+    // IANA's registries, RFC by RFC, apart from what the code goes by; the last is a cloud's metadata.
+    const ranges = [
+      '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24',
+      '192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24',
+      '224.0.0.0/4 240.0.0.0/4 168.63.129.16/32 ::/8 64:ff9b::/96 64:ff9b:1::/48 100::/64',
+      '2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8',
+    ].flatMap((line) => line.split(' '))
+    const bits = (address: string): bigint =>
+      BigInt(`0x${Buffer.from(ipaddr.parse(address).toByteArray()).toString('hex')}`)
+    const text = (value: bigint, width: number): string => {
+      const octets = Buffer.from(value.toString(16).padStart(width / 4, '0'), 'hex')
+      return ipaddr.fromByteArray([...octets]).toString()
+    }
+    fc.assert(
+      fc.property(fc.constantFrom(...ranges), fc.bigInt(0n, 2n ** 128n - 1n), (range, random) => {
+        const [net = '', length = ''] = range.split('/')
+        const width = net.includes(':') ? 128 : 32
+        const inside = random % 2n ** BigInt(width - Number(length))
+        for (const offset of [inside, 0n, 2n ** BigInt(width - Number(length)) - 1n]) {
+          expect(isPublicAddress(text(bits(net) + offset, width))).toBe(false)
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('of IPv6 outside 2000::/3 is never public', () => {
+    fc.assert(
+      fc.property(fc.ipV6(), (address) => {
+        const first = ipaddr.IPv6.parse(address).parts[0] ?? 0
+        if (first >> 13 !== 1) expect(isPublicAddress(address)).toBe(false)
       }),
     )
   })

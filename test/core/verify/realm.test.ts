@@ -46,6 +46,7 @@ async function link(specifier: string, from: vm.Module, context: vm.Context): Pr
 
 async function entry<Entry>(name: string): Promise<Entry> {
   loaded.clear()
+  specifiers.length = 0
   const context = vm.createContext({ TextEncoder, TextDecoder })
   const root = await load(join(DIST, name), context)
   await root.link((specifier, from) => link(specifier, from as vm.Module, context))
@@ -61,7 +62,7 @@ describe('dist/verify.js without Node', () => {
     verify = await entry('verify.js')
   })
 
-  it('has the whole surface, and stands on no Node module and no canonicalize', () => {
+  it('has the whole surface, and stands on no Node module; canonicalize is its writer', () => {
     expect(Object.keys(verify).sort()).toEqual([
       'verifyCapsule',
       'verifyDisclosure',
@@ -70,7 +71,7 @@ describe('dist/verify.js without Node', () => {
       'verifySign1',
       'verifyStatement',
     ])
-    expect(specifiers).not.toContain('canonicalize')
+    expect(specifiers).toContain('canonicalize')
     expect([...loaded.keys()].some((file) => file.includes('adapters'))).toBe(false)
   })
 
@@ -98,8 +99,9 @@ describe('dist/verify.js without Node', () => {
 })
 
 describe('dist/capsule.js without Node', () => {
-  it('loads and digests', async () => {
+  it('loads and digests, with a writer of its own', async () => {
     const capsule = await entry<typeof import('../../../src/capsule.js')>('capsule.js')
+    expect(specifiers).not.toContain('canonicalize')
     expect(capsule.canonicalOf({ b: 1, a: 'ä' })).toBe('{"a":"ä","b":1}')
   })
 })
