@@ -26,6 +26,7 @@ import {
 } from '../fixtures/older-data.js'
 import { approvalOf, decide, person, tool } from '../support/approvals.js'
 import { httpCall } from '../support/manifests.js'
+import { openItems } from '../support/open-items.js'
 import { TOKEN } from '../support/rig.js'
 
 /**
@@ -193,7 +194,10 @@ describe('a data folder of 0.1, continued', () => {
 
     expect(await again('voucher')).toMatchObject(byPolicy)
     const now = time.clock.now()
-    const left = gate.data.state.standingGrants(now).map(({ grant, usesLeft }) => [grant, usesLeft])
+    const left = (await gate.data.state.standingGrants(now)).map(({ grant, usesLeft }) => [
+      grant,
+      usesLeft,
+    ])
     expect(left).toEqual([[standing, 1]])
 
     expect(await again('halted')).toMatchObject({ code: 'halted', sent: 0 })
@@ -207,7 +211,7 @@ describe('a data folder of 0.1, continued', () => {
     expect(await send(gate, fresh)).toMatchObject(byPolicy)
 
     const state = stateOf(gate)
-    const open = gate.data.state.openItems().map(({ capsule_id }) => capsule_id)
+    const open = (await openItems(gate.data.state)).map(({ capsule_id }) => capsule_id)
     await closed(gate)
     expect((await expectVerified(root)).open).toEqual(open)
     for (const how of ['with its snapshot', 'without']) {
