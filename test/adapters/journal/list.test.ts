@@ -10,7 +10,10 @@ import type { CapsuleFilter, JournalLine } from '../../../src/ports.js'
 import { allLines, makePlace, note, type Place, rawLines } from './harness.js'
 
 let place: Place | null = null
+let stop = new AbortController()
 afterEach(async () => {
+  stop.abort()
+  stop = new AbortController()
   await place?.clean()
   place = null
 })
@@ -327,6 +330,26 @@ function flipped(bytes: Buffer): Buffer {
   return changed
 }
 
+describe('a page', () => {
+  it('is of one moment: what is written while it is read is not in it', async () => {
+    place = await makePlace()
+    const journal = await place.open({ segmentBytes: 4000 })
+    const refusal = (n: number): JournalEntry =>
+      line('CAPSULE', { capsule: { action_id: `action-${n}` }, about: { agent: 'bot-a' } })
+    for (let n = 0; n < 200; n++) await journal.append([refusal(n)])
+    for (let round = 0; round < 5; round++) {
+      const known = (await allLines(journal)).filter(({ type }) => type === 'CAPSULE')
+      const reading = journal.list({}, { after: 0, limit: 100_000 })
+      let over = false
+      const done = reading.finally(() => {
+        over = true
+      })
+      while (!over) await journal.append([refusal(round)])
+      expect((await done).entries.map(({ seq }) => seq)).toEqual(known.map(({ seq }) => seq))
+    }
+  })
+})
+
 describe('a sidecar that was changed and vouches for itself all the same', () => {
   const about = { agent: 'bot-a', tool: 'refund' }
   const row = { verdict: 28, tool: 36, offset: 16, dispatch: 20 } as const
@@ -431,7 +454,6 @@ describe('files beside the writer', () => {
       const empty = await openCapsuleFiles(place.dir)
       for (const n of [1, 2, 3]) await journal.append([dispatched(n)])
       await journal.append([concluded(1)])
-      const stop = new AbortController()
       const files = await openCapsuleFiles(place.dir)
       const wanted = { tool: 'refund', agent: 'bot-3' }
       const [all, some, whole] = [
@@ -451,11 +473,16 @@ describe('files beside the writer', () => {
         return seen
       }
       const sent = (...ns: number[]): unknown[] => ns.map((n) => [`bot-${n}`, 'refund'])
-      expect(await agents(all, 3)).toEqual(sent(2, 3, 4))
-      expect(await agents(some, 1)).toEqual(sent(3))
-      expect(await agents(whole, 4)).toEqual(sent(1, 2, 3, 4))
-      stop.abort()
-      for (const follow of [all, some, whole]) expect((await follow.next()).done).toBe(true)
+      try {
+        expect(await agents(all, 3)).toEqual(sent(2, 3, 4))
+        expect(await agents(some, 1)).toEqual(sent(3))
+        expect(await agents(whole, 4)).toEqual(sent(1, 2, 3, 4))
+        stop.abort()
+        for (const follow of [all, some, whole]) expect((await follow.next()).done).toBe(true)
+      } finally {
+        stop.abort()
+        for (const follow of [all, some, whole]) await follow.return?.()
+      }
     },
   )
 
