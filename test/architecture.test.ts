@@ -109,6 +109,27 @@ describe('calls', () => {
   })
 })
 
+describe('types', () => {
+  const matching = (pattern: RegExp, of: (s: Source) => boolean = () => true): string[] =>
+    all.filter((s) => of(s) && pattern.test(code(s.text))).map((s) => s.path)
+
+  it('are never overruled by way of unknown', () => {
+    expect(matching(/\bas unknown as\b/)).toEqual([])
+  })
+
+  it('of journal lines come from the vocabulary: no member of a line is cast', () => {
+    expect(matching(/\bline\.\w+ as [A-Z{]|\.capsule as \w/)).toEqual([])
+    expect(matching(/\bString\(line\./)).toEqual([])
+  })
+
+  it("of the gate end at the gate: its parts are the composition's, its data too", () => {
+    const outside = (s: Source): boolean => s.layer === 'mounts' || s.layer === 'index.ts'
+    expect(matching(/\bgate\.parts\b|\bparts\b.*\bGate\b|\bgate\.data\b/, outside)).toEqual([])
+    expect(matching(/\btenantSalt\b/, outside)).toEqual([])
+    expect(matching(/\bgate\.parts\b/, (s) => s.layer === 'cli')).toEqual([])
+  })
+})
+
 describe('witnesses', () => {
   /** Promise 3 and 4: the two constructors of trust are called where the thing was seen, and nowhere else. */
   const callers = (call: string): string[] =>

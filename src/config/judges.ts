@@ -78,7 +78,7 @@ export async function loadJudges(
       { digest: set.digest, bytes: utf8(set.document) },
       ...manifests.map(({ manifest, digest }) => ({
         digest,
-        bytes: utf8(canonicalOf(manifest as unknown as Plain)),
+        bytes: utf8(canonicalOf(manifest)),
       })),
     ],
   }

@@ -8,14 +8,10 @@ export type Check = { readonly name: string; readonly ok: boolean; readonly deta
 /** Never a message anybody signs: no statement and no event begins like this. */
 const PROBE = utf8('capsule-gate/readiness\n')
 
-/** What the gate knows of its own health, asked anew each time. */
-export function createChecks(parts: Parts): () => readonly Check[] {
+/** What the gate needs to judge and record, asked anew each time. */
+export function checksOf(parts: Parts): readonly Check[] {
   const { journal, evidence, signer } = parts
-  let verified: Verified | null = null
-  void journal.verified.then((result) => {
-    verified = result
-  })
-  return () => [
+  return [
     told('journal', journal.health()),
     told('evidence', evidence.health()),
     attempt('keys', () => {
@@ -24,7 +20,6 @@ export function createChecks(parts: Parts): () => readonly Check[] {
     attempt('policy', () => {
       if (parts.world().policy.policyIds.length === 0) throw new Error('no policy is loaded')
     }),
-    verification(verified),
   ]
 }
 
@@ -43,8 +38,14 @@ function attempt(name: string, run: () => void): Check {
 }
 
 /** Damage in an old segment turns readiness off; not having read it all yet does not (DESIGN §5). */
-function verification(verified: Verified | null): Check {
+export function watchVerification({ journal }: Pick<Parts, 'journal'>): () => Check {
   const name = 'background_verification'
-  if (verified === null) return { name, ok: true, detail: 'under way' }
-  return { name, ok: verified.damage === null, detail: verified.damage }
+  let verified: Verified | null = null
+  void journal.verified.then((result) => {
+    verified = result
+  })
+  return () =>
+    verified === null
+      ? { name, ok: true, detail: 'under way' }
+      : { name, ok: verified.damage === null, detail: verified.damage }
 }

@@ -16,7 +16,7 @@ import type {
   Line,
   StandingGrant,
 } from '../ports.js'
-import { type Check, createChecks } from './checks.js'
+import { type Check, checksOf, watchVerification } from './checks.js'
 import type { Halts } from './halt.js'
 import { blockedAfter } from './open-items.js'
 import { type OwnAction, ownAction } from './own-action.js'
@@ -62,6 +62,8 @@ export type Read = {
   /** Each durable line in journal order, after the state has it. */
   subscribe(listener: (line: Line) => void): () => void
   checks(): readonly Check[]
+  /** Of older segments, which are read behind the running gate. */
+  verification(): Check
   /** Whether a record can be written at this moment. */
   canRecord(): boolean
 }
@@ -108,7 +110,8 @@ export function createRead(parts: Parts): Read {
     head: () => journal.head(),
     lines: (from) => journal.lines(from),
     subscribe: parts.subscribe,
-    checks: createChecks(parts),
+    checks: () => checksOf(parts),
+    verification: watchVerification(parts),
     canRecord: () => journal.health().ok && evidence.health().ok,
   }
 }

@@ -200,11 +200,11 @@ function authorize(
   setName: string,
 ): Answer {
   return wasm.statefulIsAuthorized({
-    ...(request as unknown as Pick<
-      Parameters<CedarWasm['statefulIsAuthorized']>[0],
-      'principal' | 'action' | 'resource' | 'entities'
-    >),
-    context: { args: request.context.args as never, approval: { granted } },
+    principal: request.principal,
+    action: request.action,
+    resource: request.resource,
+    entities: request.entities,
+    context: { args: request.context.args, approval: { granted } },
     preparsedSchemaName: schemaName,
     validateRequest: true,
     preparsedPolicySetId: setName,

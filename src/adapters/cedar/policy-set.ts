@@ -22,7 +22,7 @@ export type LoadedPolicy = {
   readonly agent: string | null
 }
 
-declare const validated: unique symbol
+const validated: unique symbol = Symbol('validated')
 /** Only `loadPolicies` makes one: parsed, strictly validated and linted. */
 export type PolicySet = {
   readonly [validated]: true
@@ -41,7 +41,7 @@ export function policySet(schema: PolicySchema, policies: readonly LoadedPolicy[
     schema: schema.text,
   })
   const digest = createHash('sha256').update(document).digest('hex')
-  return { digest, document, schema, policies: sorted } as unknown as PolicySet
+  return { [validated]: true, digest, document, schema, policies: sorted }
 }
 
 export type Slice = 'enforced' | 'observedPermits' | 'observedForbids'

@@ -24,7 +24,7 @@ export async function rehearse(inspector: Inspector, set: PolicySet): Promise<re
       set.policies.filter(({ actions }) => actions.includes(shape.action)),
     )
     const call: StatefulCall = {
-      ...(sample.request as unknown as Omit<StatefulCall, 'preparsedPolicySetId'>),
+      ...sample.request,
       preparsedSchemaName: 'rehearsal',
       preparsedPolicySetId: 'rehearsal',
       validateRequest: true,

@@ -1,23 +1,31 @@
-import type { CedarValue, PolicyRequest } from '../../ports.js'
+import type { PolicyRequest } from '../../ports.js'
 import type { ActionShape } from './schema.js'
 import { toCedar } from './values.js'
 
 type Uid = { readonly type: string; readonly id: string }
+/** Lists are not `readonly` here, because Cedar's own types are not; nothing changes them. */
 type Entity = {
   readonly uid: Uid
-  readonly attrs: { readonly [name: string]: string }
-  readonly parents: readonly Uid[]
+  readonly attrs: Record<string, string>
+  readonly parents: Uid[]
 }
+/** What an argument becomes: never an entity, and no extension but a decimal. */
+export type CedarArgument =
+  | string
+  | boolean
+  | number
+  | { __extn: { fn: string; arg: string } }
+  | CedarArgument[]
 /** Cedar's own JSON form: kept as evidence, it can be replayed with any Cedar. */
 export type CedarRequest = {
   readonly principal: Uid
   readonly action: Uid
   readonly resource: Uid
   readonly context: {
-    readonly args: { readonly [name: string]: CedarValue }
+    readonly args: Record<string, CedarArgument>
     readonly approval: { readonly granted: boolean }
   }
-  readonly entities: readonly Entity[]
+  readonly entities: Entity[]
 }
 export type Built =
   | { readonly ok: true; readonly request: CedarRequest }
@@ -74,12 +82,12 @@ const isText = (id: unknown): boolean => typeof id === 'string' && !ILL_FORMED.t
 const roleUid = (id: string): Uid => ({ id, type: 'Role' })
 
 type Args =
-  | { readonly ok: true; readonly args: { readonly [name: string]: CedarValue } }
+  | { readonly ok: true; readonly args: Record<string, CedarArgument> }
   | Extract<Built, { ok: false }>
 
 function cedarArgs(shape: ActionShape, given: PolicyRequest['args']): Args {
   // Plain assignment is safe: no action has an argument whose name begins with two underscores.
-  const args: Record<string, CedarValue> = {}
+  const args: Record<string, CedarArgument> = {}
   let known = 0
   for (const { name, type, optional } of shape.args) {
     // Own members only: an argument called `constructor` is absent unless it was sent.

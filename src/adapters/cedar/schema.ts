@@ -54,7 +54,9 @@ export function cedarSchema(rules: readonly PolicyRule[]): SchemaResult {
   if (findings.length > 0) return { ok: false, findings }
   const actions = [...seen.values()].map(({ shape }) => shape).sort(by((s) => s.action))
   const json = schemaFor(actions)
-  return { ok: true, schema: { actions, json, text: canonicalOf(json as unknown as Plain) } }
+  // Cedar's type of it does not say that it is plain JSON; a copy of it is.
+  const plain: Plain = JSON.parse(JSON.stringify(json))
+  return { ok: true, schema: { actions, json, text: canonicalOf(plain) } }
 }
 
 /**

@@ -1,9 +1,9 @@
 import { shortestDecimal } from '../../core/json/decimal.js'
 import type { PolicyArgType } from '../../core/manifest/model.js'
-import type { CedarValue } from '../../ports.js'
+import type { CedarArgument } from './request.js'
 
 export type Converted =
-  | { readonly ok: true; readonly value: CedarValue }
+  | { readonly ok: true; readonly value: CedarArgument }
   | { readonly ok: false; readonly why: string }
 
 /** Cedar's decimal is an int64 of ten-thousandths. */
@@ -86,7 +86,7 @@ function onlyMember(value: unknown, name: string): unknown {
 
 function strings(value: unknown): Converted {
   if (!Array.isArray(value)) return refuse('is not a list of strings')
-  const out: CedarValue[] = []
+  const out: CedarArgument[] = []
   for (const element of value) {
     const converted = text(element)
     if (!converted.ok) return refuse(`has an element that ${converted.why}`)

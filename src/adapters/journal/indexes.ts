@@ -68,6 +68,7 @@ async function indexFault(path: string, segment: string): Promise<string | null>
   const header = await readIndexHeader(path)
   if (header === null) return 'it is missing or cannot be read'
   const here = await stat(segment).catch(() => null)
-  if (here !== null && (here.size !== header.bytes || header.v !== VERSION)) return 'it is stale'
+  if (here !== null && here.size !== header.bytes) return 'it is stale'
+  if (here !== null && header.v !== VERSION) return 'an older version wrote it'
   return (await indexIsIntact(path, header)) ? null : 'its records are damaged'
 }

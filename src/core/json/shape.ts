@@ -52,6 +52,10 @@ export const time = shape<string>(
   'an RFC 3339 time in UTC',
   (value) => typeof value === 'string' && isUtcTimestamp(value),
 )
+export const positive = shape<number>(
+  'a whole number from 1',
+  (value) => Number.isSafeInteger(value) && Number(value) > 0,
+)
 const DECIMAL = /^-?\d+(?:\.\d+)?$/
 export const decimal = shape<string>(
   'a decimal number as a string',

@@ -50,7 +50,7 @@ export function expand(tree: SourceTree): Expanded {
 
 /** JSON-DIGEST of the expanded form; every capsule of its tools names it. */
 export const manifestDigest = (manifest: Manifest, crypto: Pick<Crypto, 'sha256'>): string =>
-  jsonDigest(manifest as unknown as Plain, crypto)
+  jsonDigest(manifest, crypto)
 
 function read(reader: Reader, root: Node): Manifest | undefined {
   const fields = reader.fields(root, KEYS)

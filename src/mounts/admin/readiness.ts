@@ -26,6 +26,7 @@ export function createReadiness({
   return async () => [
     ...gate.read.checks(),
     await upstreams(),
+    gate.read.verification(),
     ...(plane === undefined ? [] : [dataPlane(plane())]),
   ]
 }

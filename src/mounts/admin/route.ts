@@ -82,6 +82,6 @@ export const route = <
   B extends z.ZodType | undefined = undefined,
 >(
   row: Route<P, Q, B>,
-): Route => row as unknown as Route
+): Route => row
 
 export const json = (value: unknown, status = 200): Reply => ({ kind: 'json', value, status })

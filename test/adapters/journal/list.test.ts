@@ -334,7 +334,7 @@ describe('a page', () => {
   it('is of one moment: what is written while it is read is not in it', async () => {
     place = await makePlace()
     const journal = await place.open({ segmentBytes: 4000 })
-    const refusal = (n: number): JournalEntry =>
+    const refusal = (n: number): DriverEntry =>
       line('CAPSULE', { capsule: { action_id: `action-${n}` }, about: { agent: 'bot-a' } })
     for (let n = 0; n < 200; n++) await journal.append([refusal(n)])
     for (let round = 0; round < 5; round++) {

@@ -96,11 +96,14 @@ describe('a signed event', () => {
   })
 })
 
+const AT = '2026-03-01T12:00:00.000Z'
+
 describe('a seal', () => {
   const members = { segment: 1, size: 2, root: 'a'.repeat(64), head: 'b'.repeat(64) }
   const sealed = () => {
     const entry = signEvent({ origin: 'gate-1', type: 'SEGMENT_SEALED', members, kid, sign })
-    return { v: 1, origin: 'gate-1', seq: 1, type: entry.type, ...JSON.parse(entry.json) }
+    const envelope = { v: 1, origin: 'gate-1', seq: 1, prev: 'c'.repeat(64), at: AT }
+    return { ...envelope, type: entry.type, ...JSON.parse(entry.json) }
   }
   const read = (line: object, keys = KEYS.records) =>
     readSeal({ ...line }, 'gate-1', keys, nodeCrypto)

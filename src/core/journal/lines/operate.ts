@@ -7,6 +7,7 @@ import {
   type Of,
   oneOf,
   only,
+  positive,
   record,
   type Shape,
   text,
@@ -66,7 +67,7 @@ export const OPERATE_LINES = {
   SEGMENT_SEALED: line({
     signed: true,
     says: 'The last line of a segment: how many lines stand before it, their RFC 6962 root and the hash of the last one.',
-    members: record({ segment: count, size: count, root: digest, head: digest }),
+    members: record({ segment: positive, size: positive, root: digest, head: digest }),
     shown: ['segment', 'size', 'root', 'head'],
   }),
   REFUSALS_DROPPED: line({
