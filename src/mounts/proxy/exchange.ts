@@ -133,11 +133,10 @@ function openRelease(
   { req, res }: Incoming,
   { limits, gate }: ProxyOptions,
 ): Release | null {
-  const terms = {
-    ...clientTerms(req.httpVersion, fieldOf(call, 'te'), rule.hold_response),
-    holdLimit: limits.holdLimit,
-    stallMs: limits.stallMs,
-  }
+  const { holdLimit, stallMs } = limits
+  const te = fieldOf(call, 'te')
+  const { holdAll, wantsTrailers } = clientTerms(req.httpVersion, te, rule.hold_response)
+  const terms = { holdLimit, holdAll, wantsTrailers, stallMs }
   return releaseTo(res, terms, gate.memory, (headers) =>
     clientHeaders(headers, call.target, origin ?? '', rule.response_location),
   )
