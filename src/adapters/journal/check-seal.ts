@@ -58,13 +58,12 @@ export async function archivedCursor(
     )
   const text = (await readIndexHeader(file))?.seal
   if (text === undefined) throw fault('it cannot be read')
-  const line = parseSeal(text)
-  const check = readSeal(line, trust.origin, trust.keys, nodeCrypto)
+  const check = readSeal(parseSeal(text), trust.origin, trust.keys, nodeCrypto)
   if (!check.ok) throw fault(check.why)
   if (check.seal.segment !== number) throw fault(`it seals segment ${check.seal.segment}`)
   if (check.seq !== before.seq + check.seal.size + 1) throw fault(`its seal is line ${check.seq}`)
   const bytes = Buffer.from(` ${text}`)
-  return { seq: check.seq, prev: leafHashAt(bytes, 1, bytes.length), at: String(line.at) }
+  return { seq: check.seq, prev: leafHashAt(bytes, 1, bytes.length), at: check.at }
 }
 
 function parseSeal(text: string): { readonly [member: string]: unknown } {

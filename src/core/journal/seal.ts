@@ -10,7 +10,7 @@ export const SEAL_TYPE = 'SEGMENT_SEALED'
 export type Seal = MembersOf<typeof SEAL_TYPE>
 
 export type SealCheck =
-  | { readonly ok: true; readonly seal: Seal; readonly seq: number }
+  | { readonly ok: true; readonly seal: Seal; readonly seq: number; readonly at: string }
   | { readonly ok: false; readonly why: string }
 
 const shape = lineShape(SEAL_TYPE)
@@ -29,8 +29,8 @@ export function readSeal(
   if (!got.ok) return { ok: false, why: `seal members are malformed: ${got.fault}` }
   const check = verifyEvent(line, keys, crypto)
   if (!check.ok) return { ok: false, why: `seal signature: ${check.code}` }
-  const { segment, size, root, head, seq } = got.value
-  return { ok: true, seal: { segment, size, root, head }, seq }
+  const { segment, size, root, head, seq, at } = got.value
+  return { ok: true, seal: { segment, size, root, head }, seq, at }
 }
 
 /** The first difference between what a seal says and what was counted, or null. */

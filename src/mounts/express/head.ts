@@ -6,9 +6,6 @@ import { isEventStream } from '../release/event-stream.js'
 
 /** The head a handler made, at the moment Node would have fixed it. */
 export type HandlerHead = ResponseHead & {
-  /** What the handler says its body's length is. */
-  readonly declared: number | null
-  readonly bodyless: boolean
   readonly events: boolean
   /** Undefined: Node's own words for the status. */
   readonly reason: string | undefined
@@ -39,8 +36,6 @@ export function readHandlerHead(req: IncomingMessage, res: ServerResponse): Hand
     contentType,
     contentEncoding: one('content-encoding'),
     keepAliveMs: 0,
-    declared: bodyless ? null : declared,
-    bodyless,
     events: isEventStream(headers),
     reason: res.statusMessage,
   }

@@ -145,7 +145,7 @@ export function intercept(
   }
   const take = (octets: Buffer): boolean => {
     const into = openHead()
-    if (head === null || head.bodyless || octets.length === 0) return true
+    if (head === null || head.framing.kind === 'bodyless' || octets.length === 0) return true
     into.push(octets)
     length += octets.length
     return release.data(octets) === undefined
@@ -153,11 +153,12 @@ export function intercept(
   const finish = (): void => {
     const whole = openHead()
     if (head === null || phase !== 'observing') return
-    const { declared, status } = head
-    if (status < 200) broken('informational_end')
+    const { framing } = head
+    if (head.status < 200) broken('informational_end')
     else if (res._headerSent && !release.started()) aroundTheGate()
-    else if (declared !== null && declared !== length) broken('length_mismatch')
-    else conclude({ kind: 'ended', head, body: whole.seal(), held: release.held() })
+    else if (framing.kind === 'content_length' && framing.length !== length) {
+      broken('length_mismatch')
+    } else conclude({ kind: 'ended', head, body: whole.seal(), held: release.held() })
   }
 
   const mine = (): boolean => phase !== 'over' && passing === 0

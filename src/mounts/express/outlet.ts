@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { gateHeaders } from '../proxy/response-headers.js'
-import { type ClientTerms, drained, GATE_TRAILERS, pair, whenOut } from '../release/client.js'
+import { gateHeaders, pairs } from '../proxy/response-headers.js'
+import { type ClientTerms, drained, GATE_TRAILERS, whenOut } from '../release/client.js'
 import type { Outlet } from '../release/outlet.js'
 
 /** Node's own view of a response, which has no public setter. */
@@ -69,7 +69,7 @@ export function handlerOutlet(
     end({ framing }, last, { recorded }) {
       if (framing.kind !== 'content_length' && wantsTrailers) {
         const theirs = res._trailer
-        res.addTrailers(gateHeaders(recorded).map(pair))
+        res.addTrailers(pairs(gateHeaders(recorded)))
         res._trailer = `${theirs}${res._trailer}`
       }
       res.end(last)

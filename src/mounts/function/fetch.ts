@@ -6,7 +6,7 @@ import type { Answer } from '../../gate/answer.js'
 import type { Gate } from '../../gate/gate.js'
 import { DEFAULT_LIMITS } from '../proxy/options.js'
 import { relay } from '../proxy/relay.js'
-import { clientHeaders, gateHeaders } from '../proxy/response-headers.js'
+import { clientHeaders, gateHeaders, pairs } from '../proxy/response-headers.js'
 import { holdFor } from '../release/hold.js'
 import { createRelease, type Release } from '../release/machine.js'
 import { type CallAs, inProcess } from './call-as.js'
@@ -92,7 +92,7 @@ function finish(answer: Answer, release: Release | null): Response | null {
       const all: Header[] = [...headers, ...ids, ['gate-replayed', 'true']]
       return new Response(status === 204 || status === 304 ? null : Buffer.from(body), {
         status,
-        headers: all.map(([name, value]): [string, string] => [name, value]),
+        headers: pairs(all),
       })
     }
     case 'refused':
@@ -113,10 +113,7 @@ function finish(answer: Answer, release: Release | null): Response | null {
 const problemResponse = (problem: Problem, headers: readonly Header[]): Response =>
   new Response(JSON.stringify(problem), {
     status: problem.status,
-    headers: [
-      ['content-type', 'application/problem+json'],
-      ...headers.map(([name, value]): [string, string] => [name, value]),
-    ],
+    headers: pairs([['content-type', 'application/problem+json'], ...headers]),
   })
 
 const sameOrigin = (origin: string, url: URL): boolean => new URL(origin).origin === url.origin

@@ -1,5 +1,4 @@
-import type { Header } from '../../core/call/call.js'
-import { gateHeaders } from '../proxy/response-headers.js'
+import { gateHeaders, pairs } from '../proxy/response-headers.js'
 import type { Outlet } from '../release/outlet.js'
 
 /** They are answers without a body, whatever the upstream sent. */
@@ -43,7 +42,7 @@ export function responseOutlet(
     response,
     gone: () => gone,
     whole({ status, headers }, body, { recorded }) {
-      const all = fields([...headers, ...gateHeaders(recorded)])
+      const all = pairs([...headers, ...gateHeaders(recorded)])
       give(new Response(NULL_BODY.has(status) ? null : Buffer.from(body), { status, headers: all }))
     },
     start({ status, headers }) {
@@ -54,7 +53,7 @@ export function responseOutlet(
         pull: () => drained(),
         cancel: leave,
       })
-      give(new Response(body, { status, headers: fields(headers) }))
+      give(new Response(body, { status, headers: pairs(headers) }))
     },
     write(octets) {
       if (stream === null) return undefined
@@ -81,10 +80,4 @@ export function responseOutlet(
     // A `Response` has its own copy.
     whenOut: (_size, tell) => tell(),
   }
-}
-
-function fields(headers: readonly Header[]): Headers {
-  const out = new Headers()
-  for (const [name, value] of headers) out.append(name, value)
-  return out
 }

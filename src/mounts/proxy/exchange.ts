@@ -125,11 +125,10 @@ function openRelease(
   { req, res }: Incoming,
   { limits, gate }: ProxyOptions,
 ): Release | null {
-  const terms = {
-    ...clientTerms(req.httpVersion, fieldOf(head, 'te'), rule.hold_response),
-    holdLimit: limits.holdLimit,
-    stallMs: limits.stallMs,
-  }
+  const { holdLimit, stallMs } = limits
+  const te = fieldOf(head, 'te')
+  const { holdAll, wantsTrailers } = clientTerms(req.httpVersion, te, rule.hold_response)
+  const terms = { holdLimit, holdAll, wantsTrailers, stallMs }
   return releaseTo(res, terms, gate.memory, (headers) =>
     clientHeaders(headers, request.target, origin, rule.response_location),
   )

@@ -45,6 +45,10 @@ export function flat(headers: readonly Header[]): string[] {
   return out
 }
 
+/** As trailers and `Headers` take them. */
+export const pairs = (headers: readonly Header[]): [string, string][] =>
+  headers.map(([name, value]) => [name, value])
+
 export type Recorded = {
   readonly actionId: string
   readonly capsuleId: string

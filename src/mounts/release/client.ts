@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import type { Header } from '../../core/call/call.js'
 import type { Memory } from '../../gate/memory.js'
-import { flat, gateHeaders } from '../proxy/response-headers.js'
+import { flat, gateHeaders, pairs } from '../proxy/response-headers.js'
 import { type HoldTerms, holdFor } from './hold.js'
-import { createRelease, type Release } from './machine.js'
+import { type ClientHeaders, createRelease, type Release } from './machine.js'
 import type { AnswerEnd, AnswerHead, Outlet } from './outlet.js'
 
 export type ClientTerms = {
@@ -18,7 +17,7 @@ export function releaseTo(
   res: ServerResponse,
   terms: HoldTerms & ClientTerms,
   memory: Memory,
-  clientHeaders: (headers: readonly Header[]) => readonly Header[],
+  clientHeaders: ClientHeaders,
 ): Release | null {
   const hold = holdFor(terms, memory)
   return hold === null ? null : createRelease(new ClientOutlet(res, terms), hold, clientHeaders)
@@ -57,7 +56,7 @@ class ClientOutlet implements Outlet {
     } else if (trailers.length > 0 && this.#terms.wantsTrailers) {
       res.writeHead(status, all)
       res.write(body)
-      res.addTrailers(trailers.map(pair))
+      res.addTrailers(pairs(trailers))
       res.end()
     } else {
       all.push('content-length', String(body.length))
@@ -91,7 +90,7 @@ class ClientOutlet implements Outlet {
 
   end({ framing }: AnswerHead, last: Uint8Array | null, { recorded, trailers }: AnswerEnd): void {
     if (framing.kind !== 'content_length' && this.#terms.wantsTrailers) {
-      this.#res.addTrailers([...trailers, ...gateHeaders(recorded)].map(pair))
+      this.#res.addTrailers(pairs([...trailers, ...gateHeaders(recorded)]))
     }
     this.#res.end(last)
   }
@@ -110,8 +109,6 @@ class ClientOutlet implements Outlet {
     whenOut(this.#res, size, tell)
   }
 }
-
-export const pair = ([name, value]: Header): [string, string] => [name, value]
 
 /** Settles when the client takes more, is gone, or was given up; tells so before any other listener. */
 export function drained(

@@ -26,6 +26,9 @@ export type Release = ResponseSink & {
   over(): void
 }
 
+/** What the client may see of the fields that were observed. */
+export type ClientHeaders = (headers: readonly Header[]) => readonly Header[]
+
 type State =
   /** No head yet. */
   | 'waiting'
@@ -42,20 +45,19 @@ type State =
 
 const NO_HEAD: AnswerHead = { status: 0, headers: [], framing: { kind: 'bodyless' } }
 
-export const createRelease = (
-  outlet: Outlet,
-  hold: Hold,
-  clientHeaders: (headers: readonly Header[]) => readonly Header[],
-): Release => new Machine(outlet, hold, clientHeaders)
+export const createRelease = (outlet: Outlet, hold: Hold, clientHeaders: ClientHeaders): Release =>
+  new Machine(outlet, hold, clientHeaders)
 
 // A class, because every call makes one and closures would cost it more.
 class Machine implements Release {
   readonly #outlet: Outlet
   readonly #hold: Hold
-  readonly #clientHeaders: (headers: readonly Header[]) => readonly Header[]
+  readonly #clientHeaders: ClientHeaders
   #room: Held | null
   #state: State = 'waiting'
   #head = NO_HEAD
+  /** Null: the end is told apart from the octets. */
+  #declared: number | null = 0
   #events = false
   #trailers: readonly Header[] = []
   #pieces: Uint8Array[] = []
@@ -64,11 +66,7 @@ class Machine implements Release {
   #last: Uint8Array | null = null
   #closed: AbortController | null = null
 
-  constructor(
-    outlet: Outlet,
-    hold: Hold,
-    clientHeaders: (headers: readonly Header[]) => readonly Header[],
-  ) {
+  constructor(outlet: Outlet, hold: Hold, clientHeaders: ClientHeaders) {
     this.#outlet = outlet
     this.#hold = hold
     this.#room = hold.room
@@ -85,8 +83,9 @@ class Machine implements Release {
       this.#letGo()
       return undefined
     }
+    const declared = framing.kind === 'content_length' ? framing.length : null
+    this.#declared = declared
     this.#events = isEventStream(headers)
-    const declared = this.#declared()
     if ((declared ?? 0) > this.#hold.limit) return this.#overflow()
     if (declared !== null) this.#room?.shrinkTo(declared)
     return this.#events && this.#hold.beyond === 'stream' ? this.#stream() : undefined
@@ -94,7 +93,7 @@ class Machine implements Release {
 
   /** What is beyond the declared length is not taken; the observer records the mismatch. */
   data(chunk: Uint8Array): undefined | Promise<void> {
-    const left = (this.#declared() ?? Infinity) - this.#size
+    const left = (this.#declared ?? Infinity) - this.#size
     const fits = chunk.length <= left ? chunk : chunk.subarray(0, left)
     if (fits.length === 0) return undefined
     if (this.#state === 'streaming') return this.#pass(fits)
@@ -133,50 +132,33 @@ class Machine implements Release {
 
   // ── What is decided ────────────────────────────────────────────────────────
   complete(recorded: Recorded): void {
-    const end = { recorded, trailers: this.#trailers }
-    switch (this.#state) {
-      case 'holding':
-        this.#state = 'ended'
-        if (!this.#outlet.gone()) this.#outlet.whole(this.#head, this.#joined(), end)
-        return
-      case 'streaming':
-        this.#state = 'ended'
-        if (!this.#outlet.gone()) this.#outlet.end(this.#head, this.#last, end)
-        return
-      case 'waiting':
-      case 'dropped':
-        this.cut()
-        return
-      case 'ended':
-      case 'cut':
-      case 'over':
-        return
+    if (this.#isDone()) return
+    const streamed = this.#state === 'streaming'
+    if (!streamed && this.#state !== 'holding') {
+      this.cut()
+      return
     }
+    this.#state = 'ended'
+    if (this.#outlet.gone()) return
+    const end = { recorded, trailers: this.#trailers }
+    if (streamed) this.#outlet.end(this.#head, this.#last, end)
+    else this.#outlet.whole(this.#head, this.#joined(), end)
   }
 
   cut(): void {
-    if (this.#state === 'ended' || this.#state === 'cut' || this.#state === 'over') return
+    if (this.#isDone()) return
     this.#giveUp('cut')
     if (!this.#outlet.gone()) this.#outlet.cut()
   }
 
   over(): void {
-    switch (this.#state) {
-      case 'ended':
-        if (this.#room !== null) this.#outlet.whenOut(this.#size, () => this.#letGo())
-        return
-      case 'streaming':
-        this.cut()
-        return
-      case 'waiting':
-      case 'holding':
-      case 'dropped':
-        this.#giveUp('over')
-        return
-      case 'cut':
-      case 'over':
-        return
-    }
+    if (this.#state === 'streaming') this.cut()
+    else if (!this.#isDone()) this.#giveUp('over')
+    else if (this.#room !== null) this.#outlet.whenOut(this.#size, () => this.#letGo())
+  }
+
+  #isDone(): boolean {
+    return this.#state === 'ended' || this.#state === 'cut' || this.#state === 'over'
   }
 
   // ── Transitions ────────────────────────────────────────────────────────────
@@ -194,7 +176,13 @@ class Machine implements Release {
 
   #stream(): undefined | Promise<void> {
     this.#state = 'streaming'
-    if (!this.#outlet.gone()) this.#start()
+    try {
+      if (!this.#outlet.gone()) this.#outlet.start(this.#head, this.#events)
+    } catch (error) {
+      // A head that the medium refuses has not gone out; an end behind it would be another answer's.
+      this.cut()
+      throw error
+    }
     const kept = this.#pieces
     this.#pieces = []
     this.#size = 0
@@ -204,38 +192,14 @@ class Machine implements Release {
     return busy
   }
 
-  /** A head that the medium refuses has not gone out; an end behind it would be another answer's. */
-  #start(): void {
-    try {
-      this.#outlet.start(this.#head, this.#events)
-    } catch (error) {
-      this.cut()
-      throw error
-    }
-  }
-
   #pass(chunk: Uint8Array): undefined | Promise<void> {
     this.#size += chunk.length
     let now = chunk
-    if (this.#size === this.#declared()) {
+    if (this.#size === this.#declared) {
       this.#last = chunk.subarray(-1)
       now = chunk.subarray(0, -1)
     }
     return now.length === 0 || this.#outlet.gone() ? undefined : this.#outlet.write(now)
-  }
-
-  /** Null: the end is told apart from the octets. */
-  #declared(): number | null {
-    const { framing } = this.#head
-    switch (framing.kind) {
-      case 'content_length':
-        return framing.length
-      case 'bodyless':
-        return 0
-      case 'chunked':
-      case 'close':
-        return null
-    }
   }
 
   #letGo(): void {

@@ -110,7 +110,7 @@ describe('a seal', () => {
 
   it('is read with its place when the signature holds', () => {
     const line = sealed()
-    expect(read(line)).toEqual({ ok: true, seal: members, seq: 1 })
+    expect(read(line)).toEqual({ ok: true, seal: members, seq: 1, at: AT })
   })
 
   it('is refused when it is another line, of another origin, malformed, changed or foreign', () => {

@@ -235,6 +235,8 @@ describe('a call that waits for a human', () => {
     await decide(id, { kind: 'approve' })
     await over
     padded = 0
+    // Evidence is synced beside the journal line: once a later call is answered, it is readable too.
+    expect((await ask('POST', '/pay', { body: '{"amount":"1.00"}' })).status).toBe(200)
     expect(await status(id)).toMatchObject({ verdict: 'executed', result_available: kept })
     const result = await ask('GET', `/.gate/v1/actions/${id}/result`)
     expect(result.status).toBe(kept ? 200 : 404)
