@@ -2,43 +2,40 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { GateError } from '../core/error.js'
-import * as approvals from './approvals.js'
-import * as config from './config.js'
-import * as conformance from './conformance.js'
-import * as demo from './demo.js'
-import * as doctor from './doctor.js'
-import * as evidence from './evidence.js'
-import * as halt from './halt.js'
-import * as init from './init.js'
-import * as keys from './keys.js'
-import * as ledger from './ledger.js'
-import * as manifest from './manifest.js'
-import * as outcome from './outcome.js'
 import { EXIT, plain, UsageError } from './output.js'
-import * as serve from './serve.js'
-import * as tokens from './tokens.js'
-import * as verify from './verify.js'
-import * as webhooks from './webhooks.js'
 
-/** One file per command; each registers itself and sets the exit code. */
-const COMMANDS: readonly { register(program: Command): void }[] = [
-  demo,
-  init,
-  serve,
-  tokens,
-  config,
-  manifest,
-  keys,
-  verify,
-  conformance,
-  ledger,
-  evidence,
-  approvals,
-  halt,
-  outcome,
-  doctor,
-  webhooks,
-]
+type Registers = { register(program: Command): void }
+
+/**
+ * One file per command; each registers itself and sets the exit code. Only the one that is asked for is
+ * loaded: the verifier has no use for the proxy's memory, nor a token for the policy engine's.
+ */
+const COMMANDS: Readonly<Record<string, () => Promise<Registers>>> = {
+  demo: () => import('./demo.js'),
+  init: () => import('./init.js'),
+  serve: () => import('./serve.js'),
+  tokens: () => import('./tokens.js'),
+  config: () => import('./config.js'),
+  manifest: () => import('./manifest.js'),
+  keys: () => import('./keys.js'),
+  verify: () => import('./verify.js'),
+  conformance: () => import('./conformance.js'),
+  ledger: () => import('./ledger.js'),
+  evidence: () => import('./evidence.js'),
+  approvals: () => import('./approvals.js'),
+  halt: () => import('./halt.js'),
+  resume: () => import('./halt.js'),
+  outcome: () => import('./outcome.js'),
+  doctor: () => import('./doctor.js'),
+  webhooks: () => import('./webhooks.js'),
+}
+
+/** The named command's file; all of them where none is named, for the list of them. */
+async function filesFor(name: string | undefined): Promise<readonly Registers[]> {
+  const one = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (one !== undefined) return [await one()]
+  return [...new Set(await Promise.all(Object.values(COMMANDS).map((load) => load())))]
+}
 
 async function main(argv: readonly string[]): Promise<number> {
   const program = new Command('capsule-gate')
@@ -46,7 +43,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .version(version())
     .exitOverride()
     .showHelpAfterError('(add --help for the options)')
-  for (const command of COMMANDS) command.register(program)
+  for (const command of await filesFor(argv[2])) command.register(program)
   try {
     await program.parseAsync(argv)
     return Number(process.exitCode ?? EXIT.ok)

@@ -94,7 +94,7 @@ async function send(order) {
       return { observation: complete(), held: null }
     },
   )
-  const id = answer.kind === 'refused' ? answer.problem.approval_id : null
+  const id = answer.problem?.approval_id ?? null
   writeSync(acks, `${answer.code ?? answer.kind} ${answer.actionId} ${id ?? '-'}\n`)
   return id
 }

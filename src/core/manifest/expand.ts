@@ -1,6 +1,5 @@
 import type { Crypto } from '../crypto.js'
 import { jsonDigest } from '../json/build.js'
-import type { Plain } from '../json/value.js'
 import { checkManifest } from './check.js'
 import { expandConstraint } from './expand-constraint.js'
 import { expandRule, RULE_KEYS, type RuleDraft, TOOL_KEYS } from './expand-rule.js'
