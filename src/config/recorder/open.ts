@@ -154,7 +154,8 @@ function journalOf(
     },
     find: (id, { superseding = false } = {}) =>
       post.request({ kind: 'find', id, superseding }) as Promise<readonly JournalLine[]>,
-    list: (filter, page) => post.request({ kind: 'list', filter, page }) as Promise<CapsuleList>,
+    list: (filter, page) =>
+      post.request({ kind: 'list', filter, page }) as Promise<CapsuleList<JournalLine>>,
     health: () => status().journal,
     close: () => (closing ??= close()),
     snapshot: opened.snapshot,

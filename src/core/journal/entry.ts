@@ -1,4 +1,4 @@
-import type { Of } from '../json/shape.js'
+import { faultOf, type Of } from '../json/shape.js'
 import type { StatementToSeal } from '../statement/seal.js'
 import { unsealedCapsule } from './lines/call.js'
 import {
@@ -55,7 +55,7 @@ export function capsuleEntry(
   { capsule, statement, ...beside }: CapsuleEntry['members'],
 ): CapsuleEntry {
   const members = { statement, capsule, ...beside }
-  const fault = unsealedCapsule.fault(members, '')
+  const fault = faultOf(unsealedCapsule, members)
   if (fault !== null) throw new TypeError(`CAPSULE: ${fault}`)
   return { type: 'CAPSULE', seal, json: JSON.stringify(beside), members }
 }

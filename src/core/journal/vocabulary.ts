@@ -1,6 +1,7 @@
 import {
   count,
   digest,
+  faultOf,
   type ObjectOf,
   type Of,
   opaque,
@@ -70,8 +71,8 @@ const signature = record(SIGNATURE)
 
 /** What is wrong with the members of a line of a known type; null where nothing is. */
 export function membersFault(type: LineType, members: unknown): string | null {
-  const fault = LINES[type].members.fault(members, '')
-  return fault ?? (LINES[type].signed ? signature.fault(members, '') : null)
+  const fault = faultOf(LINES[type].members, members)
+  return fault ?? (LINES[type].signed ? faultOf(signature, members) : null)
 }
 
 /**
@@ -98,8 +99,8 @@ const envelope: Shape<Envelope> = record({
 /** A whole line of one type, where one is kept inside another record. */
 export const lineShape = <T extends LineType>(type: T): Shape<LineOf<T>> => ({
   says: `a whole ${type} line`,
-  fault(value, at) {
-    const inside = envelope.fault(value, at) ?? LINES[type].members.fault(value, at)
-    return inside ?? (LINES[type].signed ? signature.fault(value, at) : null)
+  fault(value) {
+    const inside = envelope.fault(value) ?? LINES[type].members.fault(value)
+    return inside ?? (LINES[type].signed ? signature.fault(value) : null)
   },
 })

@@ -9,8 +9,11 @@ import type { Plain } from './value.js'
 export type Shape<T> = {
   /** As the documentation says it. */
   readonly says: string
-  /** Null where the value has this shape, else where it has not and what belongs there. */
-  fault(value: unknown, at: string): string | null
+  /**
+   * Null where the value has this shape, else the place from here and what is wrong there, such as
+   * `.scope.name is not a string`: written backwards from the fault, so that a good value costs no text.
+   */
+  fault(value: unknown): string | null
   /** Set by `record` only. */
   readonly members?: Members
   /** Carries the type; no shape has a value here. */
@@ -33,7 +36,8 @@ export type ObjectOf<M extends Members> = Merge<
 >
 
 function shape<T>(says: string, is: (value: unknown) => boolean): Shape<T> {
-  return { says, fault: (value, at) => (is(value) ? null : `${at} is not ${says}`) }
+  const fault = ` is not ${says}`
+  return { says, fault: (value) => (is(value) ? null : fault) }
 }
 
 export const text = shape<string>('a string', (value) => typeof value === 'string' && value !== '')
@@ -62,27 +66,28 @@ export const decimal = shape<string>(
   (value) => typeof value === 'string' && DECIMAL.test(value),
 )
 
-export const oneOf = <const T extends string>(...values: readonly T[]): Shape<T> =>
-  shape(values.map((value) => `\`${value}\``).join(', '), (value) =>
-    values.some((each) => each === value),
-  )
+export function oneOf<const T extends string>(...values: readonly T[]): Shape<T> {
+  const all: readonly unknown[] = values
+  return shape(values.map((value) => `\`${value}\``).join(', '), (value) => all.includes(value))
+}
 export const only = <const T extends string | boolean>(wanted: T): Shape<T> =>
   shape(`\`${wanted}\``, (value) => value === wanted)
 
 export function list<T>(each: Shape<T>): Shape<readonly T[]> {
   return {
     says: `a list: ${each.says}`,
-    fault(value, at) {
-      if (!Array.isArray(value)) return `${at} is not a list`
+    fault(value) {
+      if (!Array.isArray(value)) return ' is not a list'
       for (let i = 0; i < value.length; i++) {
-        const fault = each.fault(value[i], `${at}[${i}]`)
-        if (fault !== null) return fault
+        const fault = each.fault(value[i])
+        if (fault !== null) return `[${i}]${fault}`
       }
       return null
     },
   }
 }
 
+const NO_OBJECT = ' is not an object'
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -95,13 +100,13 @@ export function record<const M extends Members>(members: M): Shape<ObjectOf<M>> 
   return {
     says: `an object of ${rows.map(({ name }) => `\`${name}\``).join(', ')}`,
     members,
-    fault(value, at) {
-      if (!isObject(value)) return `${at === '' ? 'the value' : at} is not an object`
+    fault(value) {
+      if (!isObject(value)) return NO_OBJECT
       for (const { name, shape, required } of rows) {
         const member = value[name]
         if (member === undefined && !required) continue
-        const fault = shape.fault(member, at === '' ? name : `${at}.${name}`)
-        if (fault !== null) return fault
+        const fault = shape.fault(member)
+        if (fault !== null) return `.${name}${fault}`
       }
       return null
     },
@@ -112,11 +117,11 @@ export function record<const M extends Members>(members: M): Shape<ObjectOf<M>> 
 export function mapOf<T>(each: Shape<T>): Shape<{ readonly [name: string]: T }> {
   return {
     says: `an object by name: ${each.says}`,
-    fault(value, at) {
-      if (!isObject(value)) return `${at} is not an object`
+    fault(value) {
+      if (!isObject(value)) return NO_OBJECT
       for (const [name, member] of Object.entries(value)) {
-        const fault = each.fault(member, `${at}.${name}`)
-        if (fault !== null) return fault
+        const fault = each.fault(member)
+        if (fault !== null) return `.${name}${fault}`
       }
       return null
     },
@@ -125,7 +130,7 @@ export function mapOf<T>(each: Shape<T>): Shape<{ readonly [name: string]: T }> 
 
 export const nullable = <T>(of: Shape<T>): Shape<T | null> => ({
   says: `${of.says}, or null`,
-  fault: (value, at) => (value === null ? null : of.fault(value, at)),
+  fault: (value) => (value === null ? null : of.fault(value)),
 })
 
 /** A list of exactly these, in this order. */
@@ -134,13 +139,13 @@ export function tuple<const S extends readonly Shape<unknown>[]>(
 ): Shape<{ readonly [I in keyof S]: Of<S[I]> }> {
   return {
     says: `a list of ${shapes.map(({ says }) => says).join('; ')}`,
-    fault(value, at) {
+    fault(value) {
       if (!Array.isArray(value) || value.length !== shapes.length) {
-        return `${at} is not a list of ${shapes.length}`
+        return ` is not a list of ${shapes.length}`
       }
       for (let i = 0; i < shapes.length; i++) {
-        const fault = shapes[i]?.fault(value[i], `${at}[${i}]`) ?? null
-        if (fault !== null) return fault
+        const fault = shapes[i]?.fault(value[i]) ?? null
+        if (fault !== null) return `[${i}]${fault}`
       }
       return null
     },
@@ -150,7 +155,7 @@ export function tuple<const S extends readonly Shape<unknown>[]>(
 /** One object that is both. */
 export const both = <A, B>(a: Shape<A>, b: Shape<B>): Shape<A & B> => ({
   says: `${a.says}; and ${b.says}`,
-  fault: (value, at) => a.fault(value, at) ?? b.fault(value, at),
+  fault: (value) => a.fault(value) ?? b.fault(value),
 })
 
 /** Two shapes of one object, told apart by one of its members. */
@@ -164,10 +169,7 @@ export function either<A, B>(
     ...(first.members === undefined || second.members === undefined
       ? {}
       : { members: { ...second.members, ...first.members } }),
-    fault(value, at) {
-      const chosen = isObject(value) && isFirst(value) ? first : second
-      return chosen.fault(value, at)
-    },
+    fault: (value) => (isObject(value) && isFirst(value) ? first : second).fault(value),
   }
 }
 
@@ -183,6 +185,13 @@ export type Read<T> =
 
 /** The value itself, with its type, where it has the shape. */
 export function read<T>(of: Shape<T>, value: unknown): Read<T> {
-  const fault = of.fault(value, '')
+  const fault = faultOf(of, value)
   return fault === null ? { ok: true, value: value as T } : { ok: false, fault }
+}
+
+/** What is wrong with a whole value; null where nothing is. */
+export function faultOf(of: Shape<unknown>, value: unknown): string | null {
+  const fault = of.fault(value)
+  if (fault === null) return null
+  return fault.startsWith('.') ? fault.slice(1) : `it${fault}`
 }
