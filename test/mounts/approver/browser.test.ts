@@ -105,8 +105,8 @@ inChromium('the approver pages in Chromium', () => {
     expect(order).toEqual([...order].sort((a, b) => a - b))
     expect(order).not.toContain(-1)
     await page.keyboard.press('Enter')
-    await page.waitForURL(`**/${item.approval_id}`)
-    expect(await page.getByRole('status').textContent()).toContain('Approved')
+    // The answer is a redirect to the address the page has already: only its words tell them apart.
+    await page.getByRole('status').filter({ hasText: 'Approved' }).waitFor()
     expect((await plane.refund('250.00', {}, `o-${orderOf()}`)).kind).toBe('executed')
   })
   const orderOf = (): number => order
