@@ -1,4 +1,5 @@
 import { isUtcTimestamp } from '../capsule/timestamp.js'
+import { isHex64 } from '../hex.js'
 import type { Plain } from './value.js'
 
 /**
@@ -42,11 +43,7 @@ function shape<T>(says: string, is: (value: unknown) => boolean): Shape<T> {
 
 export const text = shape<string>('a string', (value) => typeof value === 'string' && value !== '')
 export const anyText = shape<string>('a string, maybe empty', (value) => typeof value === 'string')
-const HEX64 = /^[0-9a-f]{64}$/
-export const digest = shape<string>(
-  '64 lowercase hex digits',
-  (value) => typeof value === 'string' && HEX64.test(value),
-)
+export const digest = shape<string>('64 lowercase hex digits', isHex64)
 export const flag = shape<boolean>('true or false', (value) => typeof value === 'boolean')
 export const count = shape<number>(
   'a whole number from 0',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { capsuleEntry, lineOf as lineOfEntry, plainEntry } from '../../../src/core/journal/entry.js'
 import {
   isSignedType,
   type JournalLine,
@@ -8,7 +9,9 @@ import {
   readLine,
 } from '../../../src/core/journal/vocabulary.js'
 import type { Members, Shape } from '../../../src/core/json/shape.js'
+import { toSeal } from '../../../src/core/statement/seal.js'
 import { capsuleWith, membersOf, SIGNATURE, SMALLEST } from '../../support/lines.js'
+import { samples } from '../capsule/samples.js'
 
 /**
  * Every type of line, with each of its members missing, of another type, and with members of a later
@@ -266,6 +269,23 @@ describe('the vocabulary', () => {
       expect(() => readLine(without as JournalLine)).toThrow(other)
     },
   )
+
+  it('takes every capsule that the builder makes, and every line the constructors make of one', () => {
+    for (const { name, capsule } of samples()) {
+      const entry = capsuleEntry(toSeal(capsule, 'agent_action'), {
+        statement: 'agent_action',
+        capsule,
+        settles: { action_id: capsule.action_id, outcome: 'commit', replayable: false },
+        about: { agent: '', tool: '' },
+      })
+      const envelope = { v: 1, origin: 'gate-1', seq: 1, prev: D, at: TIME } as const
+      const line = lineOfEntry(entry, envelope, { protected: 'AA', signature: 'AA' })
+      expect([name, readLine(line)]).toEqual([name, line])
+    }
+    const unnamed = { operator: '', agent: '', developer: '', tool: '', effect_type: '', grant: '' }
+    const dispatch = plainEntry('ACTION_DISPATCHED', { ...SMALLEST.ACTION_DISPATCHED, ...unnamed })
+    expect(readLine(lineOf('ACTION_DISPATCHED', dispatch.members))).not.toBeNull()
+  })
 
   it('tries every member of every type', () => {
     for (const type of Object.keys(LINES) as LineType[]) {

@@ -1,4 +1,5 @@
 import {
+  anyText,
   count,
   decimal,
   digest,
@@ -26,7 +27,11 @@ const settles = record({
   outcome: oneOf('commit', 'release'),
   replayable: flag,
 })
-const about = record({ agent: text, tool: optional(text), request_digest: optional(digest) })
+const about = record({
+  agent: anyText,
+  tool: optional(anyText),
+  request_digest: optional(digest),
+})
 
 export type BudgetLine = Of<typeof budget>
 /** What becomes of the claims of the action that a capsule concludes. */
@@ -51,13 +56,13 @@ export const CALL_LINES = {
     members: record({
       action_id: text,
       decision_id: text,
-      operator: text,
-      agent: text,
-      developer: text,
-      tool: text,
+      operator: anyText,
+      agent: anyText,
+      developer: anyText,
+      tool: anyText,
       request_digest: digest,
       request_octets: octets,
-      effect_type: text,
+      effect_type: anyText,
       irreversibility_class: irreversibility,
       manifest_digest: digest,
       policy_digest: digest,
@@ -65,7 +70,7 @@ export const CALL_LINES = {
       constraints: list(constraintRecord),
       /** SHA-256 of the Idempotency-Key. */
       key: optional(digest),
-      grant: optional(text),
+      grant: optional(anyText),
       supersedes: optional(digest),
       budgets: optional(list(budget)),
     }),
