@@ -60,6 +60,8 @@ export function capsuleEntry(
 
 /** The line that a durable entry became, as a reader of the file would get it. */
 export function lineOf(entry: Entry, envelope: Envelope, sealed: Sealed | undefined): Line {
-  const line = { ...envelope, type: entry.type, ...entry.members, ...sealed }
+  const { v, origin, seq, prev, at } = envelope
+  // Named one by one: V8 copies a literal that begins with a spread several times slower.
+  const line = { v, origin, seq, prev, at, type: entry.type, ...entry.members, ...sealed }
   return line as LineOf<typeof entry.type>
 }
