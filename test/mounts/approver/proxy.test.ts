@@ -205,6 +205,8 @@ describe('a call that waits for a human', () => {
     await decide(id, { kind: 'approve' })
     await over
     expect(received.slice(before)).toEqual([sent])
+    // Evidence is synced beside the journal line: once a later call is answered, it is readable too.
+    expect((await ask('POST', '/pay', { body: '{"amount":"1.00"}' })).status).toBe(200)
     expect(await status(id)).toMatchObject({
       state: 'concluded',
       verdict: 'executed',
@@ -216,8 +218,9 @@ describe('a call that waits for a human', () => {
       expect([result.status, result.headers.get('gate-replayed')]).toEqual([200, 'true'])
       expect(await result.json()).toEqual({ paid: true, body: sent })
     }
-    expect(received.length).toBe(before + 1)
-    const human = (await stand.capsules()).at(-1)?.disposition
+    // That one and the later call: collecting sent nothing.
+    expect(received.length).toBe(before + 2)
+    const human = (await stand.capsules()).at(-2)?.disposition
     expect(human).toMatchObject({
       verdict_class: 'executed',
       approver: 'human',
