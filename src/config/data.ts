@@ -75,7 +75,9 @@ export async function openData(options: DataOptions): Promise<Data> {
     keyTtlSeconds: options.idempotencyTtlSeconds,
     ...(options.agentKeys === undefined ? {} : { keysPerAgent: options.agentKeys }),
   })
-  await closingOnFailure({ close: () => closeAll(inner, evidence) }, () => fold(inner, state))
+  await closingOnFailure({ close: () => closeAll(inner, evidence) }, () =>
+    fold(inner, state, options.report),
+  )
   const { journal, subscribe } = feeding(inner, state, options.snapshotEvery)
   return {
     signer,
@@ -116,10 +118,15 @@ async function closingOnFailure<T>(
 }
 
 /** State is what the lines say: from the snapshot, or from the first line (DESIGN §5). */
-async function fold(journal: Stores['journal'], state: EmbeddedState): Promise<void> {
-  const { snapshot } = journal
-  if (snapshot !== null) state.load(snapshot.state)
-  for await (const raw of journal.lines((snapshot?.seq ?? 0) + 1)) {
+async function fold(
+  { snapshot, lines }: Stores['journal'],
+  state: EmbeddedState,
+  report: DataOptions['report'],
+): Promise<void> {
+  const why = snapshot === null ? null : state.load(snapshot.state)
+  if (why !== null) report({ kind: 'snapshot_ignored', why })
+  const from = snapshot === null || why !== null ? 1 : snapshot.seq + 1
+  for await (const raw of lines(from)) {
     const line = readLine(raw)
     if (line !== null) state.apply(line)
   }

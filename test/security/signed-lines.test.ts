@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { JournalError } from '../../src/adapters/journal/error.js'
+import type { JournalReport } from '../../src/adapters/journal/model.js'
 import { writeSnapshotFile } from '../../src/adapters/journal/snapshot.js'
 import { openSigner } from '../../src/adapters/keys/signer.js'
 import { systemClock } from '../../src/config/clock.js'
@@ -65,7 +66,7 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(at.dir, { recursive: true, force: true }))
 
-const open = (): Promise<Data> =>
+const open = (report: (event: JournalReport) => void = () => undefined): Promise<Data> =>
   openData({
     dir: data,
     headFile: join(at.dir, 'head'),
@@ -73,7 +74,7 @@ const open = (): Promise<Data> =>
     snapshotEvery: 1_000_000,
     idempotencyTtlSeconds: 60,
     clock: systemClock,
-    report: () => undefined,
+    report,
     recorder: { in: 'this_thread' },
   })
 
@@ -184,6 +185,24 @@ describe('a line that says its type twice', () => {
     const json = signedBy(openSigner(join(data, 'keys')), 'event', 'RESUME')
     append('HALT', `{"type":"RESUME",${json.slice(1)}`)
     await expect(open()).rejects.toThrow(/HALT that this gate did not sign/)
+  })
+})
+
+describe('a snapshot that this version cannot read', () => {
+  it('is told and passed over: the lines say the same', async () => {
+    const opened = await open()
+    const { seq, hash } = opened.journal.head()
+    const state = JSON.parse(JSON.stringify(opened.state.dump())) as object
+    await opened.close()
+    const signer = openSigner(join(data, 'keys'))
+    const later = { ...state, halts: 'as a later version keeps them' }
+    await writeSnapshotFile(join(data, 'journal'), origin(), signer, { seq, hash }, later)
+    const told: string[] = []
+    const again = await open((event) => told.push(JSON.stringify(event)))
+    expect(told).toEqual([JSON.stringify({ kind: 'snapshot_ignored', why: 'halts is not a list' })])
+    expect(again.state.dump()).toEqual(state)
+    expect(again.state.halts()).toEqual([{ kind: 'all' }])
+    await again.close()
   })
 })
 

@@ -14,6 +14,7 @@ import {
   only,
   opaque,
   optional,
+  type Read,
   read,
   record,
   type Shape,
@@ -127,8 +128,4 @@ const dump = record({
 })
 export type Dump = Of<typeof dump>
 
-export function readDump(value: unknown): Dump {
-  const got = read(dump, value)
-  if (!got.ok) throw new TypeError(`not a dump of this state: ${got.fault}`)
-  return got.value
-}
+export const readDump = (value: unknown): Read<Dump> => read(dump, value)

@@ -31,8 +31,8 @@ export type EmbeddedState = State & {
   apply(line: Line): void
   /** All that the lines so far established, and nothing that is only reserved; equal folds dump equally. */
   dump(): Plain
-  /** Replaces everything by what a dump established. */
-  load(dump: Plain): void
+  /** Replaces everything by what a dump established; else says why it is none, and changes nothing. */
+  load(dump: Plain): string | null
   orphans(): readonly Orphan[]
   /** Open items that ask a human without an event that says whom: only a lost power supply leaves them. */
   unasked(): readonly OpenItem[]
@@ -281,7 +281,9 @@ export function createEmbeddedState(
       return dump
     },
     load(plain) {
-      const dump = readDump(plain)
+      const got = readDump(plain)
+      if (!got.ok) return got.fault
+      const dump = got.value
       holds.clear()
       actions.clear()
       keys.load(dump.keys)
@@ -295,6 +297,7 @@ export function createEmbeddedState(
       config = dump.config
       foldedTo = dump.at
       latest = dump.at
+      return null
     },
     orphans,
     unasked: () =>
