@@ -1,7 +1,7 @@
 import type { Approval } from '../ports.js'
 import { grantEntry } from './resolve-record.js'
 import type { Parts } from './stage.js'
-import { writeCapsule } from './write-capsule.js'
+import { decidedAction, writeCapsule } from './write-capsule.js'
 
 /** A capsule that asks a human, without the event that says whom and until when. */
 export type Unasked = {
@@ -36,13 +36,7 @@ async function closeUnasked(item: Unasked, parts: Parts): Promise<void> {
       what: {
         kind: 'verdict',
         input: {
-          identity: {
-            action_id: parts.ids.actionId(),
-            action_type: 'decide',
-            operator: item.operator,
-            developer: item.developer,
-            timestamp: parts.journal.timestamp(),
-          },
+          identity: decidedAction(parts.ids.actionId(), item, parts.journal.timestamp()),
           verdict: { kind: 'refused', verdict_class: 'engine_failure' },
           constraints: [],
           extensions: {

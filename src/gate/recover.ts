@@ -2,7 +2,7 @@ import type { By } from '../core/capsule/input.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
 import { recallRun } from './resolve-recall.js'
 import type { Parts } from './stage.js'
-import { writeCapsule } from './write-capsule.js'
+import { decidedAction, writeCapsule } from './write-capsule.js'
 
 /** An ACTION_DISPATCHED line that no capsule concludes, as the fold found it. */
 export type Orphan = MembersOf<'ACTION_DISPATCHED'>
@@ -23,13 +23,7 @@ async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
       what: {
         kind: 'verdict',
         input: {
-          identity: {
-            action_id: orphan.action_id,
-            action_type: 'decide',
-            operator: orphan.operator,
-            developer: orphan.developer,
-            timestamp: parts.journal.timestamp(),
-          },
+          identity: decidedAction(orphan.action_id, orphan, parts.journal.timestamp()),
           verdict: {
             kind: 'recovered',
             by: await behind(orphan, parts),

@@ -5,7 +5,7 @@ import type { EvidencePart } from '../ports.js'
 import { saltedPart } from './dispatch.js'
 import { openItem } from './open-items.js'
 import type { Parts } from './stage.js'
-import { evidenceOf, writeCapsule } from './write-capsule.js'
+import { decidedAction, evidenceOf, writeCapsule } from './write-capsule.js'
 
 /** Authenticated by the caller; never an agent. */
 type Person = { readonly name: string; readonly assurance: 'L1' | 'L2' | 'L3' }
@@ -67,13 +67,7 @@ async function close(
       what: {
         kind: 'verdict',
         input: {
-          identity: {
-            action_id: actionId,
-            action_type: 'decide',
-            operator: item.operator,
-            developer: item.developer,
-            timestamp: at,
-          },
+          identity: decidedAction(actionId, item, at),
           verdict: { kind: 'disposed', decision, reason_digest: told.digest },
           constraints: [],
           extensions: {},

@@ -7,7 +7,7 @@ import type { Plain } from '../core/json/value.js'
 import { TABLE, type TransitionCode } from '../core/verdict/table.js'
 import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
 import type { Parts } from './stage.js'
-import { evidenceOf, writeCapsule } from './write-capsule.js'
+import { decidedAction, evidenceOf, writeCapsule } from './write-capsule.js'
 
 /** One step of an open item that no call makes: decided, postponed, passed on, over. */
 export type Transition = {
@@ -33,20 +33,14 @@ export type Transition = {
 /** The other entrances' `conclude`: one capsule, durable, superseding the item's parent. */
 export async function transition(step: Transition, parts: Parts): Promise<{ capsuleId: string }> {
   const { approval, actionId, at, events = [] } = step
-  const { operator, developer } = approval
+  const { operator } = approval
   const reason = reasonPart(step, parts)
   const { capsule } = await writeCapsule(
     {
       what: {
         kind: 'verdict',
         input: {
-          identity: {
-            action_id: actionId,
-            action_type: 'decide',
-            operator,
-            developer,
-            timestamp: at,
-          },
+          identity: decidedAction(actionId, approval, at),
           verdict: verdictOf(step, reason.digest),
           constraints: step.record === null ? [] : [step.record],
           extensions: {

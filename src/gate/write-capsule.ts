@@ -1,5 +1,5 @@
 import { buildCapsule } from '../core/capsule/build.js'
-import type { CapsuleInput } from '../core/capsule/input.js'
+import type { CapsuleInput, Identity } from '../core/capsule/input.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { buildOutcome, type OutcomeInput } from '../core/capsule/outcome.js'
 import { capsuleEntry } from '../core/journal/entry.js'
@@ -87,6 +87,13 @@ const settlement = (settles: Settles, { capsule_id: capsuleId }: Capsule): Settl
   settles.outcome === 'release'
     ? { kind: 'release' }
     : { kind: 'commit', capsuleId, replayable: settles.replayable }
+
+/** Who acted for whom, and when: an action of its own that was decided. */
+export const decidedAction = (
+  action_id: string,
+  { operator, developer }: Pick<Identity, 'operator' | 'developer'>,
+  timestamp: string,
+): Identity => ({ action_id, action_type: 'decide', operator, developer, timestamp })
 
 /** The evidence of a capsule that no call wrote: under the operator's key of its day. */
 export const evidenceOf = (
