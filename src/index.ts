@@ -1,11 +1,11 @@
 /** `capsule-gate`: a gate inside a program. Express applications import `capsule-gate/express`. */
-export type { CreateOptions } from './config/create-gate.js'
+export type { CreateOptions, OpenGate } from './config/create-gate.js'
 export { loadConfig } from './config/load.js'
 export type { ConfigProblem, GateConfig, LoadedConfig } from './config/model.js'
-export type { RunningGate } from './config/wire.js'
 export { GateError } from './core/error.js'
 export type { Problem } from './core/verdict/problem.js'
 export type { Answer } from './gate/answer.js'
+export type { Gate } from './gate/gate.js'
 export type { GateReport } from './gate/stage.js'
 export type { CallAs } from './mounts/function/call-as.js'
 export { createGate, type EmbeddedGate } from './mounts/function/create-gate.js'

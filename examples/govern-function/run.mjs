@@ -60,7 +60,7 @@ try {
   assert.deepEqual([denied.status, (await denied.json()).code], [403, 'policy_denied'])
 
   const effects = []
-  for await (const { type, capsule } of gate.data.journal.lines()) {
+  for await (const { type, capsule } of gate.read.lines(1)) {
     if (type === 'CAPSULE' && capsule.effect !== undefined) effects.push(capsule.effect)
   }
   const said = effects.map((effect) => `${effect.status} ${effect.effect_attestation}`)

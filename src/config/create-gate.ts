@@ -1,6 +1,7 @@
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import { GateError } from '../core/error.js'
 import { manifestDigest } from '../core/manifest/expand.js'
+import type { Gate } from '../gate/gate.js'
 import type { GateReport } from '../gate/stage.js'
 import { identityOf } from './identity.js'
 import type { JudgesSource } from './judges.js'
@@ -21,6 +22,13 @@ export type CreateOptions = Partial<
 export type ConfiguredGate = RunningGate & {
   /** Reads manifests and policies again; a set that does not load keeps the old one and says why. */
   reloadFiles(): Promise<readonly string[]>
+}
+
+/** A gate as programs around it get it: without the ports and secrets that its composition holds. */
+export type OpenGate = Gate & Pick<ConfiguredGate, 'reload' | 'reloadFiles' | 'close'>
+
+export function narrowed({ parts, data, identity, ...gate }: ConfiguredGate): OpenGate {
+  return gate
 }
 
 /** A running gate from a loaded gate.yaml. */

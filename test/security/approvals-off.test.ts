@@ -62,7 +62,7 @@ describe('an embedded gate', () => {
     const told = await refusal(at.gate, '150.00')
     expect(told).toMatchObject({ status: 403, code: 'decision_needed', verdict: 'needs_decision' })
     expect(told.detail).toContain('approvals are off here')
-    expect(await at.gate.data.state.approvals()).toEqual([])
+    expect(await at.gate.read.approvals()).toEqual([])
     await refusal(at.gate, '160.00')
     expect(warnings(at.reports)).toHaveLength(1)
     expect(warnings(at.reports)[0]).toMatchObject({ level: 'warn' })

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { createGate } from '../../config/create-gate.js'
+import { createGate, narrowed, type OpenGate } from '../../config/create-gate.js'
 import type { GateConfig } from '../../config/model.js'
 import { octetsOf } from '../../core/call/octets.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
@@ -34,16 +34,14 @@ export type GateMiddleware<G extends Gate> = AppHandler & {
   readonly ready: Promise<G>
 }
 
-type Opened = Awaited<ReturnType<typeof createGate>>
-
 /**
  * Express 5 and 4 middleware: every request behind it is judged, run and recorded. It must come before
  * any body parser. Given a configuration it opens the gate itself.
  */
-export function gate(of: GateConfig, options?: GuardOptions): GateMiddleware<Opened>
+export function gate(of: GateConfig, options?: GuardOptions): GateMiddleware<OpenGate>
 export function gate<G extends Gate>(of: G, options?: GuardOptions): GateMiddleware<G>
 export function gate(of: Gate | GateConfig, options: GuardOptions = {}): GateMiddleware<Gate> {
-  const ready: Promise<Gate> = 'govern' in of ? Promise.resolve(of) : createGate(of)
+  const ready: Promise<Gate> = 'govern' in of ? Promise.resolve(of) : createGate(of).then(narrowed)
   const limits: GuardOptions =
     'govern' in of ? {} : { bodyBytes: of.limits.body_bytes, holdBytes: of.limits.hold_bytes }
   const handler =

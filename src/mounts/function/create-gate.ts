@@ -1,4 +1,9 @@
-import { type CreateOptions, createGate as openFromConfig } from '../../config/create-gate.js'
+import {
+  type CreateOptions,
+  narrowed,
+  type OpenGate,
+  createGate as openFromConfig,
+} from '../../config/create-gate.js'
 import { loadConfig } from '../../config/load.js'
 import { type GateConfig, sayProblem } from '../../config/model.js'
 import { createUpstreams } from '../../config/upstreams.js'
@@ -6,9 +11,8 @@ import { GateError } from '../../core/error.js'
 import { type GatedFetch, gatedFetch } from './fetch.js'
 import { type Wrapped, wrap } from './wrap.js'
 
-type Opened = Awaited<ReturnType<typeof openFromConfig>>
 /** A running gate for use inside a program. */
-export type EmbeddedGate = Opened & {
+export type EmbeddedGate = OpenGate & {
   /** Puts the gate around a function; refusals are thrown as GateRefusal. */
   wrap<A, R>(tool: string, run: (args: A) => Promise<R> | R): Wrapped<A, R>
   /** `fetch` to the configured upstreams, judged and observed. */
@@ -24,7 +28,7 @@ export async function createGate(
 ): Promise<EmbeddedGate> {
   const { env = process.env, ...more } = options
   const config = typeof of === 'string' ? loaded(of, env) : of
-  const gate = await openFromConfig(config, more)
+  const gate = narrowed(await openFromConfig(config, more))
   const upstreams = new Map(
     [...createUpstreams(config, env)].map(([name, upstream]) => {
       const { connect_ms, first_byte_ms, total_ms } = config.upstreams[name]?.deadlines ?? {}

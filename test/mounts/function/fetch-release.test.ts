@@ -43,7 +43,7 @@ const ask = (path: string): Promise<Response> =>
 
 async function effects(): Promise<unknown[]> {
   const out: unknown[] = []
-  for await (const line of gate.data.journal.lines()) {
+  for await (const line of gate.read.lines(1)) {
     if (line.type === 'CAPSULE')
       out.push((line.capsule as { effect?: { status?: unknown } }).effect?.status)
   }
@@ -52,7 +52,7 @@ async function effects(): Promise<unknown[]> {
 /** What the next capsule says of its effect. */
 const written = (): Promise<unknown> =>
   new Promise((resolve) => {
-    const stop = gate.data.subscribe((line) => {
+    const stop = gate.read.subscribe((line) => {
       if (line.type !== 'CAPSULE') return
       stop()
       resolve((line.capsule as { effect?: { status?: unknown } }).effect?.status)

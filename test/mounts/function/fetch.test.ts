@@ -55,13 +55,46 @@ afterAll(async () => {
 })
 async function capsules(): Promise<Capsule[]> {
   const out: Capsule[] = []
-  for await (const { type, capsule } of gate.data.journal.lines()) {
+  for await (const { type, capsule } of gate.read.lines(1)) {
     if (type === 'CAPSULE') out.push(capsule as Capsule)
   }
   return out
 }
 const post = (body: string, more: object = {}): Promise<Response> =>
   gate.fetch(`${upstream.origin}/read`, { method: 'POST', body, ...as, ...more })
+
+it('a gate inside a program is its methods and its read side: no port and no secret', () => {
+  expect(Object.keys(gate).sort()).toEqual([
+    'change',
+    'close',
+    'closeBlocked',
+    'collect',
+    'dispatchApproved',
+    'erase',
+    'expireDue',
+    'fetch',
+    'govern',
+    'governs',
+    'halt',
+    'identify',
+    'issueStanding',
+    'memory',
+    'read',
+    'recordDropped',
+    'recordOutcome',
+    'recordPassThrough',
+    'reload',
+    'reloadFiles',
+    'reopen',
+    'report',
+    'resolve',
+    'resume',
+    'revokeStanding',
+    'stop',
+    'withdraw',
+    'wrap',
+  ])
+})
 
 describe('the gated fetch', () => {
   it('gives the upstream’s answer, observed and confirmed, and sends the gate’s credential', async () => {
@@ -138,7 +171,7 @@ describe('the gated fetch', () => {
       await peer.write(respond('200 OK', '{}'))
     }
     const written = new Promise<Capsule>((resolve) => {
-      const stop = gate.data.subscribe((line) => {
+      const stop = gate.read.subscribe((line) => {
         if (line.type !== 'CAPSULE') return
         stop()
         resolve(line.capsule as Capsule)
