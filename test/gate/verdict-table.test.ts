@@ -54,6 +54,21 @@ async function expectEvidence({ capsule }: CapsuleLine, { gate }: Rig): Promise<
   }
 }
 
+/** Policy ids, policy text and thresholds of the scenarios: agents see none of them (DESIGN §7). */
+const PRIVATE = [
+  '"support"',
+  'large-refund',
+  'overflow',
+  'greaterThan',
+  '9223372036854775807',
+  '100.0',
+  '500.00',
+  'EUR',
+  'USD',
+  '[a-z0-9 -]+',
+  '"max"',
+]
+
 describe('every row that needs neither a human nor an intent, through govern on real files', () => {
   it.each(Object.entries(SCENARIOS) as [Code, Scenario][])('%s', async (code, scenario) => {
     const ended = await happen(scenario)
@@ -67,6 +82,7 @@ describe('every row that needs neither a human nor an intent, through govern on 
       expect(answer.kind).toBe(code === 'approval_pending' ? 'pending' : 'refused')
       expect(answer.status).toBe(TABLE[code].status)
       expect(answer.problem).toMatchObject({ code, capsule_id: line.capsule.capsule_id })
+      for (const secret of PRIVATE) expect(JSON.stringify(answer.problem)).not.toContain(secret)
     } else expect(answer).toMatchObject({ kind: 'executed', capsuleId: line.capsule.capsule_id })
     if (TABLE[code].effect === 'none') expect(ended.requests).toBe(0)
 
