@@ -53,12 +53,14 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
   await parts.seam('before_intent')
   const { call, rule } = reserved
   const captured = rule.capture === 'full' ? capturedRequest(call, parts) : []
+  const writing: Promise<unknown>[] = []
   try {
-    await Promise.all([
-      parts.evidence.put(evidenceRecord(reserved, [...reserved.evidence, ...captured])),
-      parts.journal.append([plainEntry('ACTION_DISPATCHED', intent(reserved))]),
-    ])
+    writing.push(parts.evidence.put(evidenceRecord(reserved, [...reserved.evidence, ...captured])))
+    writing.push(parts.journal.append([plainEntry('ACTION_DISPATCHED', intent(reserved))]))
+    await Promise.all(writing)
   } catch (error) {
+    // The line may still become durable: then it holds the claims, and only a capsule settles them.
+    await Promise.allSettled(writing)
     await parts.state.settle(reserved.actionId, { kind: 'release' })
     throw new RecordUnavailable(String(error))
   }

@@ -29,6 +29,7 @@ import { PAYMENTS } from '../support/manifests.js'
 import { openItems } from '../support/open-items.js'
 import {
   type CapsuleLine,
+  OTHER_TOKEN,
   POLICIES,
   type Rig,
   type RigOptions,
@@ -213,6 +214,33 @@ describe('joining', () => {
 })
 
 describe('who may decide', () => {
+  it.each([
+    ['waiting', null],
+    ['approved', 'approve'],
+    ['refused', 'deny'],
+  ])(
+    'tells another agent nothing of an approval that is %s, whatever the arguments',
+    async (_, said) => {
+      await start()
+      const { actionId } = await ask()
+      if (said !== null) await say(actionId, said === 'approve' ? APPROVE : DENY)
+      const caller = { bearer: OTHER_TOKEN, certificate: null, asserted: null, source: '127.0.0.1' }
+      /** What the agent is told, without what differs from call to call. */
+      const told = async (amount: string, approvalId: string) => {
+        const answer = await run(refund(amount, { caller, approvalId }))
+        if (answer.kind !== 'refused') throw new Error(answer.kind)
+        const { action_id, capsule_id, instance, approval_id, ...problem } = answer.problem
+        expect(approval_id).toBe(approvalId)
+        return { status: answer.status, code: answer.code, problem }
+      }
+      const unknown = await told('150.00', '019ca945-0a00-7000-8000-000000000000')
+      expect(unknown).toMatchObject({ status: 409, code: 'approval_closed' })
+      for (const amount of ['150.00', '151.00', '5.00']) {
+        expect(await told(amount, actionId)).toEqual(unknown)
+      }
+    },
+  )
+
   it('demands the assurance the manifest demands', async () => {
     await start(withHitl('{min_assurance: L3}'))
     const { actionId } = await ask()
@@ -553,6 +581,18 @@ describe('what a vote must be to count', () => {
     const sig = Buffer.alloc(64, 1).toString('base64url')
     const vote = forgedEntry('APPROVAL_VOTED', { ...(await madeUp(actionId)), kid, sig })
     await at.gate.data.journal.append([vote, grant])
+    await expectAskedAgain(actionId)
+  })
+
+  it('does not make a quorum of two out of one voter\u2019s two votes', async () => {
+    await start(withHitl('{quorum: 2}'))
+    const { actionId } = await ask()
+    const grant = grantEntry(await approvalOf(at.gate, actionId), at.gate.parts)
+    const votes = [await madeUp(actionId), await madeUp(actionId)].map((members) =>
+      signed('APPROVAL_VOTED', members, at.gate.parts),
+    )
+    await at.gate.data.journal.append([...votes, grant])
+    expect((await approvalOf(at.gate, actionId)).votes).toHaveLength(2)
     await expectAskedAgain(actionId)
   })
 
