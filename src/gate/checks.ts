@@ -5,7 +5,7 @@ import type { Parts } from './stage.js'
 /** One thing that must be well for calls to be sent here; the name tells where to look. */
 export type Check = { readonly name: string; readonly ok: boolean; readonly detail: string | null }
 
-/** Never a message anybody signs: no statement and no event begins like this. */
+/** Never a real message: no statement and no event begins like this. */
 const PROBE = utf8('capsule-gate/readiness\n')
 
 /** What the gate needs to judge and record, asked anew each time. */

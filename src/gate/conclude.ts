@@ -19,7 +19,7 @@ export async function conclude(ending: Ending, parts: Parts): Promise<string> {
   const after = evidenceAfter(ending, parts)
   const reason = reasonPart(ending, parts)
   const record = reason === null ? after : [...after, reason]
-  const { capsule } = await writeCapsule(
+  const capsule = await writeCapsule(
     {
       what: { kind: 'verdict', input: capsuleInput(ending, reason?.digest) },
       evidence: record.length === 0 ? null : evidenceRecord(known, record),

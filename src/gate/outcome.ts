@@ -37,7 +37,7 @@ export async function recordOutcome(report: OutcomeReport, parts: Parts): Promis
   // Who said so is private; the statement says what was said.
   const said = saltedPart('observation', 'outcome', { ...report }, parts)
   const { operator, developer } = original
-  const { capsule } = await writeCapsule(
+  const capsule = await writeCapsule(
     {
       what: {
         kind: 'outcome',

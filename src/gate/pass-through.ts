@@ -23,7 +23,7 @@ export async function recordPassThrough(
   const world = parts.world()
   const actionId = parts.ids.actionId()
   const empty = { alg: 'sha-256', digest: hex(crypto.sha256(utf8(''))), length: 0 } as const
-  const { capsule } = await writeCapsule(
+  const capsule = await writeCapsule(
     {
       what: {
         kind: 'verdict',

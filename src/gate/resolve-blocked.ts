@@ -62,7 +62,7 @@ async function close(
     outcome: 'withdraw',
     at,
   })
-  const { capsule } = await writeCapsule(
+  const capsule = await writeCapsule(
     {
       what: {
         kind: 'verdict',

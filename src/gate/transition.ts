@@ -35,7 +35,7 @@ export async function transition(step: Transition, parts: Parts): Promise<{ caps
   const { approval, actionId, at, events = [] } = step
   const { operator } = approval
   const reason = reasonPart(step, parts)
-  const { capsule } = await writeCapsule(
+  const capsule = await writeCapsule(
     {
       what: {
         kind: 'verdict',

@@ -6,7 +6,7 @@ import { capsuleEntry } from '../core/journal/entry.js'
 import type { About } from '../core/journal/lines/call.js'
 import { subjectUrn } from '../core/statement/header.js'
 import { toSeal } from '../core/statement/seal.js'
-import type { Appended, EvidencePart, EvidenceRecord, JournalEntry, Settlement } from '../ports.js'
+import type { EvidencePart, EvidenceRecord, JournalEntry, Settlement } from '../ports.js'
 import type { Parts } from './stage.js'
 
 /** One thing that happened, as the record will say it. */
@@ -36,15 +36,13 @@ export type Happening = {
 }
 type Subject = { readonly operator: string; readonly actionId: string }
 
-export type WrittenCapsule = { readonly capsule: Capsule; readonly line: Appended }
-
 type Writing = Pick<Parts, 'journal' | 'evidence' | 'state' | 'crypto' | 'seam'>
 
 /**
  * The only writer of capsules: built, handed to the journal, which signs it, and durable, with its
  * evidence, before this resolves (promises 1 and 8).
  */
-export async function writeCapsule(happening: Happening, parts: Writing): Promise<WrittenCapsule> {
+export async function writeCapsule(happening: Happening, parts: Writing): Promise<Capsule> {
   const { what, evidence, urgent = false } = happening
   const capsule =
     what.kind === 'verdict'
@@ -55,14 +53,13 @@ export async function writeCapsule(happening: Happening, parts: Writing): Promis
   const put = evidence === null ? undefined : parts.evidence.put(evidence, { urgent })
   if (happening.awaited === true) await put
   const entries = [entryOf(capsule, happening), ...(happening.beside?.(capsule) ?? [])]
-  const [, [line]] = await Promise.all([put, parts.journal.append(entries, { urgent })])
+  await Promise.all([put, parts.journal.append(entries, { urgent })])
   await parts.seam('after_capsule')
   const { settles } = happening
   if (settles !== undefined) {
     await parts.state.settle(capsule.action_id, settlement(settles, capsule))
   }
-  if (line === undefined) throw new Error('the journal appended no line')
-  return { capsule, line }
+  return capsule
 }
 
 function entryOf(capsule: Capsule, { what, settles, about }: Happening): JournalEntry {

@@ -5,7 +5,7 @@ import type { Listed, Sender } from './listed.js'
  * The capsule list of one segment: a row per CAPSULE line in the order of the lines, 60 bytes,
  * big-endian {seq f64, time f64, offset u32, dispatch segment u32, dispatch offset u32, and the 64-bit
  * keys of verdict, tool, agent and decision}. The same bytes stand in memory and in the sidecar. Keys
- * only pre-select: whoever reads a row reads its line and compares the members themselves.
+ * only pre-select: the reader of a row reads its line and compares the members.
  */
 export const ROW = 60
 /** Where the members of a row begin. */

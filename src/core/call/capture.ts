@@ -2,7 +2,7 @@ import { parse } from '../json/parse.js'
 import { isObject } from '../json/value.js'
 import type { ReadCall } from './call.js'
 
-/** What the octets of a kept request were sent to, and as what: without it nobody can read them. */
+/** What the octets of a kept request were sent to, and as what: without it they cannot be read. */
 export type CapturedHead = {
   readonly method: string
   readonly target: string

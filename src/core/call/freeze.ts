@@ -8,7 +8,7 @@ import { octetsOf } from './octets.js'
 /** A call at rest: what `thaw` makes the same call of again. */
 export type Frozen = { readonly head: Uint8Array; readonly body: Uint8Array }
 
-/** The request as it would be sent, without anybody's credentials. */
+/** The request as it would be sent, without credentials. */
 export const freeze = (call: ReadCall, rule: ToolRule, agent: Agent): Frozen => ({
   head: utf8(JSON.stringify({ ...headOf(call, rule), agent: frozenAgent(agent) })),
   body: octetsOf(call),

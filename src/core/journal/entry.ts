@@ -1,6 +1,4 @@
-import type { Of } from '../json/shape.js'
 import type { StatementToSeal } from '../statement/seal.js'
-import type { unsealedCapsule } from './lines/call.js'
 import type { Envelope, Line, LineOf, MembersOf, PlainType, SignedType } from './vocabulary.js'
 
 /** What a writer hands to the journal: the members, and the text of them that the line will have. */
@@ -26,7 +24,7 @@ export type CapsuleEntry = {
   readonly seal: StatementToSeal
   /** The members beside the capsule and its statement. */
   readonly json: string
-  readonly members: Of<typeof unsealedCapsule>
+  readonly members: Omit<MembersOf<'CAPSULE'>, keyof Sealed>
 }
 /** What sealing a statement added to its line. */
 export type Sealed = Pick<MembersOf<'CAPSULE'>, 'protected' | 'signature'>

@@ -286,5 +286,3 @@ export type TransitionCode =
   | 'approval_timed_out'
 /** Rows that end a call before one byte left. */
 export type RefusalCode = Exclude<RowsWith<'none'>, TransitionCode>
-/** Rows that follow a dispatch. */
-export type EffectCode = Exclude<Code, RefusalCode | TransitionCode>

@@ -7,7 +7,6 @@ type Standing = { readonly line: GrantLine; readonly until: number; spent: numbe
 export type GrantDump = readonly [line: GrantLine, spent: number]
 
 type Refusal = Extract<Conflict, { kind: 'grant' }>['why']
-export type Grants = ReturnType<typeof createGrants>
 
 /** `keepMs`: how long an expired grant is still known, so that a late retry hears `expired`, not `unknown`. */
 export function createGrants(keepMs: number) {

@@ -39,15 +39,6 @@ export type Settles = Of<typeof settles>
 /** The agent, tool and request of a refused call: no line before its capsule names them (DESIGN §5). */
 export type About = Of<typeof about>
 
-const statement = {
-  statement: oneOf('agent_action', 'outcome'),
-  capsule,
-  settles: optional(settles),
-  about: optional(about),
-}
-/** A CAPSULE line before its statement is signed. */
-export const unsealedCapsule = record(statement)
-
 /** What a call leaves. */
 export const CALL_LINES = {
   ACTION_DISPATCHED: line({
@@ -92,7 +83,14 @@ export const CALL_LINES = {
   CAPSULE: line({
     signed: false,
     says: 'A verdict: the capsule, and the COSE_Sign1 statement over it taken apart. `settles` says what becomes of the claims of its action, `about` whose refused call it was.',
-    members: record({ ...statement, protected: text, signature: text }),
+    members: record({
+      statement: oneOf('agent_action', 'outcome'),
+      capsule,
+      protected: text,
+      signature: text,
+      settles: optional(settles),
+      about: optional(about),
+    }),
     shown: ['statement', 'capsule', 'protected', 'signature'],
   }),
   REPLAYED: line({

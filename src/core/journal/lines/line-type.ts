@@ -1,4 +1,4 @@
-import { optional, type Shape, text } from '../../json/shape.js'
+import { type Shape, text } from '../../json/shape.js'
 
 /** One type of journal line: who vouches for it, what it holds, and what of it a viewer may see. */
 export type LineType<S extends boolean, T> = {
@@ -17,4 +17,3 @@ export const line = <const S extends boolean, T>(of: LineType<S, T>): LineType<S
 
 /** What signing adds to a line. */
 export const SIGNATURE = { kid: text, sig: text }
-export const NO_SIGNATURE = { kid: optional(text), sig: optional(text) }
