@@ -92,7 +92,7 @@ function capsule(n) {
         severity: 'high',
         blocking: false,
         check_type: 'com.acme.payments.threshold',
-        method: 'decimal_compare',
+        method: 'dev.capsulegate.decimal_compare',
         evidence_digest: digest(`evidence${n}${i}`),
       })),
       extensions: {

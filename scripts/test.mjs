@@ -19,19 +19,20 @@ function step(name, command, args) {
   return status === 0
 }
 
-/** The pages are tried in a real browser: installed where that is allowed, else those suites say they did not run. */
-function browser() {
-  const found = () =>
-    ['chromium', 'chromium-browser', 'google-chrome'].some(
-      (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
-    )
-  if (found()) return
+const isHere = (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0
+
+/** What suites need beside Node: installed where that is allowed, else those suites say they did not run. */
+function need(names, debian, why) {
+  if (names.some(isHere)) return
   const quiet = { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }
-  if (process.getuid?.() === 0 && spawnSync('sh', ['-c', 'command -v apt-get']).status === 0) {
+  if (process.getuid?.() === 0 && isHere('apt-get')) {
+    process.stdout.write(`\n${debian}: not here, installing it with apt-get (${why})\n`)
     spawnSync('apt-get', ['update', '-qq'], quiet)
-    spawnSync('apt-get', ['install', '-y', '-qq', 'chromium'], quiet)
+    spawnSync('apt-get', ['install', '-y', '-qq', debian], quiet)
   }
-  if (!found()) process.stdout.write('\nbrowser: no Chromium here; its suites do not run\n')
+  if (!names.some(isHere)) {
+    process.stdout.write(`\n${debian}: not here; suites that need it do not run (${why})\n`)
+  }
 }
 
 const node = (...args) => [process.execPath, args]
@@ -42,7 +43,11 @@ step('types', bin('tsc'), ['-p', 'tsconfig.json'])
 step('lint and format', bin('biome'), ['check', '--error-on-warnings', '.'])
 step('build', bin('tsc'), ['-p', 'tsconfig.build.json'])
 
-browser()
+need(['chromium', 'chromium-browser', 'google-chrome'], 'chromium', 'pages are tried in a browser')
+need(['strace'], 'strace', 'power loss is tried on what a gate synced')
+if (isHere('strace') && spawnSync('strace', ['-f', 'true']).status !== 0) {
+  process.stdout.write('\nstrace: may not trace here; test/e2e/power-loss.test.ts does not run\n')
+}
 const scratch = mkdtempSync(join(tmpdir(), 'capsule-gate-test-'))
 const report = join(scratch, 'jest.json')
 process.stdout.write('\n── suites\n')

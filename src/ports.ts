@@ -6,6 +6,7 @@ import type { Observation } from './core/capsule/observation.js'
 import type { OpenItem } from './core/capsule/open-item.js'
 import type { VerdictClass } from './core/capsule/registries.js'
 import type { Entry, Sealed } from './core/journal/entry.js'
+import type { SignedHead } from './core/journal/head.js'
 import type { JournalLine, Line, LineOf } from './core/journal/vocabulary.js'
 import type { Plain } from './core/json/value.js'
 import type { Hitl, ToolRule } from './core/manifest/model.js'
@@ -35,13 +36,16 @@ export type { JournalLine, Line }
 export type JournalEntry = Entry
 /** Lines that are found by the ids they name. */
 export type IndexedLine = LineOf<'CAPSULE' | 'ACTION_DISPATCHED'>
-export type Appended = {
-  readonly seq: number
+/** A line of the journal: its number, and its leaf hash, which the next line links to. */
+export type Head = { readonly seq: number; readonly hash: string }
+/** The signed head that ends a batch: the place of its own line, and what it says of all lines before. */
+export type CoveringHead = Head & { readonly signed: SignedHead }
+export type Appended = Head & {
+  readonly prev: string
   readonly at: string
-  readonly hash: string
+  readonly head: CoveringHead
   readonly sealed?: Sealed
 }
-export type Head = { readonly seq: number; readonly hash: string }
 
 /** What a capsule must be to be listed; a member that is not given is any. */
 export type CapsuleFilter = {
@@ -78,8 +82,8 @@ export type CapsuleList<L = LineOf<'CAPSULE'>> = {
 export type Journal = {
   readonly origin: string
   /**
-   * MUST NOT resolve before all the lines are durable and totally ordered; entries of one call MUST be
-   * adjacent. MUST reject, leaving no part of them behind for a later reader, if they cannot be written.
+   * MUST NOT resolve before all the lines are durable, totally ordered and covered by a signed head; entries of
+   * one call MUST be adjacent. MUST reject, leaving no part of them behind for a later reader, if they cannot be written.
    * MUST accept `urgent` entries (conclusions of calls already dispatched) out of the preallocated
    * reserve when the disk is full.
    */
@@ -89,6 +93,7 @@ export type Journal = {
   ): Promise<readonly Appended[]>
   /** The timestamp the next line may carry: now, but never before the last line's. */
   timestamp(): string
+  /** The last line, which is a head or a seal; number 0 before the first. */
   head(): Head
   /** Lines with seq ≥ from, in order, as parsed; checks linkage as it reads, members are `readLine`'s. */
   lines(from?: number): AsyncIterable<JournalLine>
@@ -107,7 +112,10 @@ export type Journal = {
   list(filter: CapsuleFilter, page: CapsulePage): Promise<CapsuleList>
   /** MUST refuse before dispatch while below the reserve: `ok: false` names why. */
   health(): { readonly ok: boolean; readonly reason: string | null }
-  /** Settles when every closed segment was read whole, behind the running gate; MUST NOT reject. */
+  /**
+   * Settles when every line's own signature was checked and every closed segment read whole, behind the running
+   * gate; MUST NOT reject.
+   */
   readonly verified: Promise<Verified>
   close(): Promise<void>
 }
@@ -132,8 +140,12 @@ export type EvidencePart = {
     | 'approval'
     | 'vote'
     | 'intent'
+    | 'dispatch'
+    | 'subject'
     | 'frozen'
     | 'observation'
+    /** Who used the gate's controls: halted, resumed, erased. */
+    | 'actor'
   readonly name?: string
   /** What is kept: a JSON value, as one or as its JCS(normalize(value)), or octets. */
   readonly value?: Plain
@@ -155,6 +167,18 @@ export type Found<T> =
   /** Something stands there that no longer is what was put: never handed out as if it were. */
   | { readonly state: 'damaged'; readonly detail: string }
 
+/** What the index of the store says of a digest, without its record being read. */
+export type InIndex =
+  | { readonly state: 'present' }
+  /** `key` is the id of the key that is gone; a journal line names it if it was erased on purpose. */
+  | { readonly state: 'erased'; readonly key: string }
+  | { readonly state: 'missing' }
+  | { readonly state: 'damaged'; readonly detail: string }
+
+export type ErasureScope =
+  | { readonly subject: string }
+  | { readonly operator: string; readonly day: string }
+
 export type Evidence = {
   /**
    * MUST be durable before it resolves, and MUST have handed its bytes to the kernel before the bytes
@@ -167,13 +191,15 @@ export type Evidence = {
   /** All parts of all the action's records, oldest first; those erased are left out while others remain. */
   byAction(actionId: string): Promise<Found<readonly EvidencePart[]>>
   byDigest(digest: string): Promise<Found<EvidencePart>>
+  /** One answer per digest, in order. MUST NOT read or open records: whole journals are compared with it. */
+  inIndex(digests: readonly string[]): Promise<readonly InIndex[]>
   /** Manifest and policy-set bytes by digest: public to auditors, never erased. */
   putPublic(digest: string, bytes: Uint8Array): Promise<void>
   getPublic(digest: string): Promise<Uint8Array | null>
+  /** The id of the key that erasing would destroy; null where nothing was sealed under that scope. */
+  keyOf(scope: ErasureScope): Promise<string | null>
   /** Destroys the key; MUST leave digests intact. Returns how many records went dark. */
-  erase(
-    scope: { readonly subject: string } | { readonly operator: string; readonly day: string },
-  ): Promise<number>
+  erase(scope: ErasureScope): Promise<number>
   health(): { readonly ok: boolean; readonly reason: string | null }
   close(): Promise<void>
 }
@@ -185,6 +211,49 @@ export type Signer = {
   kid(purpose: SigningPurpose): Uint8Array
   /** Ed25519. MUST refuse a retired key. */
   sign(purpose: SigningPurpose, message: Uint8Array): Uint8Array
+}
+
+// ── Tenant ───────────────────────────────────────────────────────────────────
+/**
+ * What the gate does with the tenant's secret; it never sees the secret itself. Each function MUST have a key
+ * of its own, derived from it (core/tenant-uses.ts), so that no value one of them gives away helps to guess
+ * what another hid (seed §13). Digests are HMAC-SHA-256, lowercase hex.
+ */
+export type TenantKeys = {
+  /** A decider or operator as a line may name them: the same name has the same pseudonym. */
+  voter(name: string): string
+  /** Whether a line's pseudonym is this name's, in the form of now or of an older journal. */
+  isVoter(pseudonym: string, name: string): boolean
+  /** Whose evidence was erased, as a line may say it. */
+  subjectTag(subject: string): string
+  /** Of a reason's JCS: equal reasons have equal salts (seed agent-action-capsule-01 §5.4). */
+  reasonSalt(reason: string): string
+  callIdentity(call: string): string
+  sourceHash(address: string): string
+  passThroughSalt(request: string): string
+  /** For tools with `digest_salt: tenant`. */
+  requestOctets(octets: Uint8Array): string
+  requestSalt(request: string): string
+  responseOctets(): OctetsDigest
+  /** Of a scope's plain digest, as lines and the state name it. */
+  budgetScope(scope: string): string
+  readonly amounts: Sealing
+  readonly bounds: Sealing
+  readonly snapshot: Sealing
+  readonly older: OlderForms
+}
+/** Texts encrypted for one place: a sealed text MUST NOT open at any other. White space at the end is not kept. */
+export type Sealing = {
+  seal(text: string, place: string): string
+  /** Null for what this key did not seal for this place. */
+  open(sealed: string, place: string): string | null
+}
+/** What an older gate wrote, to be compared with and never to be written again. */
+export type OlderForms = {
+  voter(name: string): string
+  callIdentity(call: string): string
+  requestOctets(octets: Uint8Array): string
+  requestDigest(request: { readonly [name: string]: Plain }): string
 }
 
 // ── Policy ───────────────────────────────────────────────────────────────────
@@ -249,7 +318,7 @@ export type PolicyEngine = {
 // ── State ────────────────────────────────────────────────────────────────────
 export type BudgetClaim = {
   readonly constraint: string
-  /** Scope key, already digested. */
+  /** Scope key: a keyed digest (`budgetScope`). */
   readonly scope: string
   readonly windowSeconds: number
   readonly kind: 'count' | 'sum' | 'dedupe'

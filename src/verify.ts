@@ -12,7 +12,13 @@ import { storeView } from './core/verify/chain.js'
 import { address, class1 } from './core/verify/class1.js'
 import { type DisclosureResult, disclosure } from './core/verify/disclosure.js'
 import { type Class1Result, type Profile, refused } from './core/verify/finding.js'
-import { isItem, itemOf, LedgerReader, type LedgerResult, ledger } from './core/verify/ledger.js'
+import {
+  type LedgerEnd,
+  LedgerReader,
+  type LedgerResult,
+  ledger,
+  readUnit,
+} from './core/verify/ledger.js'
 import { verifyStatement as checkStatement, type StatementResult } from './core/verify/statement.js'
 import { cutter, type Unit } from './core/verify/units.js'
 
@@ -21,7 +27,8 @@ export type { PublicKeyRecord } from './core/statement/keys.js'
 export { verifySign1 } from './core/statement/verify-sign1.js'
 export type { DisclosureResult } from './core/verify/disclosure.js'
 export type { Class1Result, Finding, Profile } from './core/verify/finding.js'
-export type { LedgerResult } from './core/verify/ledger.js'
+export type { Complete, JournalResult } from './core/verify/journal/journal.js'
+export type { LedgerEnd, LedgerResult } from './core/verify/ledger.js'
 export type { StatementResult } from './core/verify/statement.js'
 
 export type VerifyOptions = {
@@ -32,7 +39,13 @@ export type VerifyOptions = {
   /** noble by default; pass `nodeCrypto` of `capsule-gate/crypto-node` where Node is. */
   readonly crypto?: Crypto
 }
-export type LedgerVerifyOptions = VerifyOptions & { readonly keys?: readonly PublicKeyRecord[] }
+export type LedgerVerifyOptions = VerifyOptions & {
+  readonly keys?: readonly PublicKeyRecord[]
+  /** A head of the journal seen elsewhere, or several: JSON objects, one per line. The newest one counts. */
+  readonly head?: string
+  /** The seal lines of archived segments, from the first on, where the journal goes on behind them. */
+  readonly seals?: readonly string[]
+}
 export type StatementVerifyOptions = VerifyOptions & {
   readonly keys: readonly PublicKeyRecord[]
   /** A key known beforehand, for statements of other makers that carry no kid. */
@@ -76,31 +89,34 @@ export function verifyLedger(
 ): LedgerResult {
   // Encoding would put U+FFFD where a lone surrogate stands: another text than the one given.
   if (typeof input === 'string' && LONE_SURROGATE.test(input))
-    return { results: [refused(1, 'not_strict_json', 'lone_surrogate')], open_items: [] }
+    return {
+      results: [refused(1, 'not_strict_json', 'lone_surrogate')],
+      open_items: [],
+      journal: null,
+    }
   const bytes = typeof input === 'string' ? utf8(input) : takenBytes(input)
   return ledger(bytes, { ...options, ...settled(options) })
 }
 
 /**
  * The same as the bytes come, holding one record and the ids: a parent must stand before its child in
- * either profile. The generator's return value is the open items.
+ * either profile. The generator returns the open items and, of a journal, the answer about it as a whole.
  */
 export async function* verifyLedgerStream(
   input: AsyncIterable<Uint8Array>,
   options: LedgerVerifyOptions = {},
-): AsyncGenerator<Class1Result, readonly string[]> {
+): AsyncGenerator<Class1Result, LedgerEnd> {
   const reader = new LedgerReader({ ...options, ...settled(options) })
   const cut = cutter()
   const results = function* (units: readonly Unit[]): Generator<Class1Result> {
     for (const unit of units) {
-      const item = itemOf(unit)
-      const result = isItem(item) ? reader.read(item) : item
+      const result = readUnit(unit, reader)
       if (result !== null) yield result
     }
   }
   for await (const chunk of input) yield* results(cut.push(takenBytes(chunk)))
   yield* results(cut.end())
-  return reader.openItems()
+  return reader.end()
 }
 
 export async function verifyStatement(

@@ -4,11 +4,12 @@ import type { Command } from 'commander'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import { EvidenceError } from '../adapters/evidence/error.js'
 import { JournalError } from '../adapters/journal/error.js'
-import { systemClock } from '../config/clock.js'
+import { systemClock, systemIds } from '../config/clock.js'
 import type { Places } from '../config/complete.js'
 import { type Data, openData } from '../config/data.js'
 import { loadPlaces } from '../config/load.js'
 import { sayProblem } from '../config/model.js'
+import type { Ids } from '../ports.js'
 import { UsageError } from './output.js'
 
 /** A gate's data folder and what belongs to it elsewhere. */
@@ -72,7 +73,7 @@ function configured({ config, data, dir }: Given): Places | null {
 export async function withData<T>(
   folder: Folder,
   wayOut: string,
-  run: (data: Data & { crypto: typeof nodeCrypto }) => Promise<T>,
+  run: (data: Data & { crypto: typeof nodeCrypto; ids: Ids }) => Promise<T>,
 ): Promise<T> {
   if (!existsSync(join(folder.data, 'keys'))) {
     throw new UsageError(`${folder.data} is not a gate's data folder (--data)`)
@@ -89,7 +90,7 @@ export async function withData<T>(
       masterKeyFile: folder.masterKey,
     })
     try {
-      return await run({ ...data, crypto: nodeCrypto })
+      return await run({ ...data, crypto: nodeCrypto, ids: systemIds(systemClock) })
     } finally {
       await data.close()
     }

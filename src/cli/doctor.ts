@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { loadConfig } from '../config/load.js'
 import { sayProblem } from '../config/model.js'
 import { attempt, type Check, fail, ok } from './doctor/check.js'
+import { checkEvidence } from './doctor/evidence.js'
 import { checkFolder } from './doctor/folder.js'
 import { checkJournal } from './doctor/journal.js'
 import { checkJudges } from './doctor/judges.js'
@@ -38,6 +39,7 @@ async function examine(file: string): Promise<readonly Check[]> {
     ok('config', file),
     ...(await attempt('data folder', look, () => checkFolder(config))),
     ...(await attempt('journal', look, () => checkJournal(config, Date.now()))),
+    ...(await attempt('evidence', look, () => checkEvidence(config))),
     ...(await attempt('manifests', `look at ${config.manifests}`, () => checkJudges(config))),
     ...(await checkNetwork(config)),
   ]

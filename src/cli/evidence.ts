@@ -1,8 +1,14 @@
 import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
+import { firstLine } from '../adapters/journal/segments.js'
 import type { Data } from '../config/data.js'
+import { createErasures } from '../core/journal/erasures.js'
+import { readLine } from '../core/journal/vocabulary.js'
 import { type ErasureScope, eraseEvidence } from '../gate/erase.js'
+import { type AbsentEvidence, absentEvidence, sayAbsent } from '../gate/evidence-absent.js'
+import { findEvidence } from '../gate/find-evidence.js'
 import { shown } from '../mounts/admin/evidence.js'
 import { type AdminTarget, adminOptions, callAdmin, namesGate } from './admin-client.js'
 import { type Folder, folderOptions, withData } from './data-folder.js'
@@ -10,7 +16,11 @@ import { EXIT, plain, print, printJson, UsageError } from './output.js'
 
 type Options = AdminTarget & Folder & { json?: boolean }
 const ASK = 'ask it with --url and --token-file'
-type Shown = { action_id: string; parts: readonly ReturnType<typeof shown>[] }
+type Shown = {
+  action_id: string
+  parts: readonly ReturnType<typeof shown>[]
+  absent: readonly AbsentEvidence[]
+}
 
 const HELP = `
 With --url, --token-file or their variables the running gate is asked (roles: auditor or operator to
@@ -32,12 +42,12 @@ export function register(program: Command): void {
       .addHelpText('after', HELP)
 
   common(evidence.command('show').description('decrypt the private record of an action'))
-    .argument('<action_id>')
+    .argument('<id>', 'an action_id, or the evidence_digest of a line')
     .action(async (id: string, options: Options) => {
       const path = `/v1/evidence/${encodeURIComponent(id)}`
       const found = namesGate(options)
         ? await callAdmin<Shown>(options, 'GET', path)
-        : await withData(options, ASK, (data) => fromFolder(data, id))
+        : await withData(options, ASK, (data) => fromFolder(data, options.data, id))
       if (options.json === true) printJson(found)
       else show(found)
     })
@@ -88,25 +98,29 @@ async function confirmed(scope: ErasureScope): Promise<boolean> {
   return answer.trim() === 'yes'
 }
 
-async function fromFolder({ evidence }: Data, action_id: string): Promise<Shown> {
-  const found = await evidence.byAction(action_id)
-  switch (found.state) {
-    case 'present':
-      return { action_id, parts: found.value.map(shown) }
-    case 'missing':
-      throw new Error('there is no evidence of this action')
-    case 'erased':
-      throw new Error('the evidence was erased')
-    case 'damaged':
-      throw new Error(`the evidence is damaged: ${found.detail}`)
+async function fromFolder(data: Data, folder: string, action_id: string): Promise<Shown> {
+  const found = await findEvidence(action_id, data.evidence)
+  if (found.state === 'damaged') throw new Error(`the evidence is damaged: ${found.detail}`)
+  const erasures = createErasures()
+  const from = await firstLine(join(folder, 'journal'))
+  for await (const raw of data.journal.lines(from)) {
+    const line = readLine(raw)
+    if (line !== null) erasures.add(line)
   }
+  const absent = await absentEvidence(action_id, data, erasures.of)
+  if (found.state !== 'present') throw new Error(sayAbsent(absent))
+  return { action_id, parts: found.value.map(shown), absent }
 }
 
-function show({ action_id, parts }: Shown): void {
+function show({ action_id, parts, absent }: Shown): void {
   print(plain(action_id))
   for (const { kind, name, digest, value, bytes } of parts) {
     print(`${plain(kind)}${name === null ? '' : ` ${plain(name)}`}  ${digest}`)
     const text = bytes === undefined ? JSON.stringify(value, null, 2) : `base64 ${bytes}`
     for (const line of text.split('\n')) print(`  ${plain(line)}`)
+  }
+  for (const { member, digest, state, line } of absent) {
+    const by = line === null ? '' : ` by line ${line.seq} of ${plain(line.at)}`
+    print(`${state}${by}  ${plain(member)}  ${digest}`)
   }
 }

@@ -50,7 +50,7 @@ export function ledgerSource(files: LedgerFiles): Source {
 }
 
 const LF = 10
-const PLACE = /^\{"v":1,"origin":"[^"\\]+","seq":(\d+),"prev":"[0-9a-f]{64}","at":"([^"]+)"/
+const PLACE = /^\{"v":[12],"origin":"[^"\\]+","seq":(\d+),"prev":"[0-9a-f]{64}","at":"([^"]+)"/
 const FIRST_READ = 64 * 1024
 
 /** Place of the last whole line, found from the end; a torn end is the writer's to mend. */

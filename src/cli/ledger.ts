@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
-import { folderOptions } from './data-folder.js'
+import { type Folder, folderOptions } from './data-folder.js'
 import { archive } from './ledger-archive.js'
+import { verifyEvidence, worse } from './ledger-evidence.js'
 import { exportLedger } from './ledger-export.js'
 import { type ListOptions, list, showOne, tail } from './ledger-list.js'
 import { verifyLedgerFolder } from './ledger-verify.js'
@@ -9,6 +10,12 @@ const FILTERS = `
 --tool and --agent are those of the call, refused or dispatched. Refusals of older versions name
 neither: they are found by agent only if their developer is called the same, and never by tool. What
 was refused and why stands in the evidence (capsule-gate evidence show ACTION_ID).`
+
+const EVIDENCE = `
+With --evidence: 0 whole, 1 something is missing or damaged, 3 it cannot be told (no master key). What was
+erased is whole: the line that erased it is named.`
+
+type VerifyOptions = Folder & { keys?: string; json?: boolean; evidence?: boolean }
 
 /** Reads the journal's files beside a running gate; only `archive` needs it to be stopped. */
 export function register(program: Command): void {
@@ -55,8 +62,15 @@ export function register(program: Command): void {
   add('verify', 'check the whole journal, and that it reaches its second head')
     .option('--keys <keyring>', "pinned public keys (default: the folder's own)")
     .option('--head <file>', 'second head (default: journal.head_file of gate.yaml, or DATA.head)')
-    .action(async (options: { data: string; keys?: string; head: string; json?: boolean }) => {
-      process.exitCode = await verifyLedgerFolder(options)
+    .option('--evidence', 'open every evidence record too, and hold the lines against them')
+    .option('--master-key <file>', 'evidence key (default: as in gate.yaml, or in the data folder)')
+    .addHelpText('after', EVIDENCE)
+    .action(async (options: VerifyOptions) => {
+      const code = await verifyLedgerFolder(options)
+      process.exitCode =
+        options.evidence === true
+          ? worse(code, await verifyEvidence(options, options.json === true))
+          : code
     })
 
   add('archive', 'move the oldest sealed segments elsewhere, while the gate is stopped')

@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Registers>>> = {
   verify: () => import('./verify.js'),
   conformance: () => import('./conformance.js'),
   ledger: () => import('./ledger.js'),
+  journal: () => import('./journal.js'),
   evidence: () => import('./evidence.js'),
   approvals: () => import('./approvals.js'),
   halt: () => import('./halt.js'),

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { loadConfig } from '../config/load.js'
 import { loadManifests, unknownUpstreams } from '../config/load-manifests.js'
 import type { ConfigProblem } from '../config/model.js'
+import { manifestSchemas } from '../core/evidence/manifest-schemas.js'
 import type { LoadedManifest } from '../core/manifest/match.js'
 import type { ToolRule } from '../core/manifest/model.js'
 import { type ManifestWarning, manifestWarnings } from '../core/manifest/warnings.js'
@@ -14,6 +15,7 @@ type Options = {
   config?: string
   dir?: string
   expanded?: boolean
+  evidenceSchemas?: boolean
   dryRun?: boolean
   json?: boolean
 }
@@ -30,6 +32,7 @@ export function register(program: Command): void {
   located('show', 'list tools and constraints')
     .argument('[id]', 'only this manifest')
     .option('--expanded', 'the full form, which is what is digested')
+    .option('--evidence-schemas', 'JSON Schemas of the evidence that its constraints leave')
     .action(show)
   located('check', 'load every manifest, run its tests, and tell what it leaves open').action(check)
   located('migrate', 'rewrite manifests of v1 as v2 that behaves alike')
@@ -72,10 +75,18 @@ function show(id: string | undefined, options: Options): void {
   if (options.expanded === true) {
     // One manifest is printed bare, so that it can be saved and loaded again.
     const forms = wanted.map(({ manifest }) => manifest)
-    print(JSON.stringify(forms.length === 1 ? forms[0] : forms, null, options.json ? 0 : 2))
+    printForms(forms, options)
+  } else if (options.evidenceSchemas === true) {
+    printForms(
+      wanted.map(({ manifest, digest }) => manifestSchemas(manifest, digest)),
+      options,
+    )
   } else if (options.json === true) printJson(wanted.map(summary))
   else for (const loaded of wanted) describe(loaded)
 }
+
+const printForms = (forms: readonly unknown[], { json }: Options): void =>
+  print(JSON.stringify(forms.length === 1 ? forms[0] : forms, null, json === true ? 0 : 2))
 
 const where = ({ match }: ToolRule): string =>
   match === null ? '(by name)' : `${match.method} ${match.path}`

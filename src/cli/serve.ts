@@ -26,6 +26,7 @@ type Options = {
   host?: string
   port?: string
   adminPort?: string
+  acceptMissingHead?: boolean
 }
 
 export function register(program: Command): void {
@@ -41,16 +42,19 @@ export function register(program: Command): void {
     .option('--host <address>', 'where agents connect')
     .option('--port <port>', 'where agents connect; 0 picks a free one')
     .option('--admin-port <port>', 'where operators connect; 0 picks a free one')
+    .option('--accept-missing-head', 'start although the second head of the journal is gone')
     .action(async (options: Options) => {
       const config = configOf(options)
       const judged = options.upstream === undefined ? 'by_files' : 'by_nothing'
-      await serve(config, judged, logReports(config.log.level))
+      const { acceptMissingHead = false } = options
+      await serve(config, judged, acceptMissingHead, logReports(config.log.level))
     })
 }
 
 async function serve(
   config: GateConfig,
   judged: 'by_files' | 'by_nothing',
+  acceptMissingHead: boolean,
   report: Report,
 ): Promise<void> {
   const metrics = createMetrics(systemClock)
@@ -62,6 +66,7 @@ async function serve(
   const tls = tlsOf(config)
   const opened = await createGate(config, {
     judged,
+    acceptMissingHead,
     approvals: true,
     concluding: watch.concluding,
     report(event) {

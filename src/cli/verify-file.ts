@@ -6,6 +6,8 @@ import {
   type Class1Result,
   type DisclosureResult,
   type Finding,
+  type JournalResult,
+  type LedgerEnd,
   type Profile,
   type StatementResult,
   verifyCapsule,
@@ -37,9 +39,16 @@ export type FileReport = {
   readonly statement?: StatementResult
   readonly disclosure?: DisclosureResult
   readonly ledger?: LedgerSummary
+  /** Up to which signed head a journal is whole, or why that cannot be told. */
+  readonly complete?: JournalResult['complete']
+  readonly begun_before?: JournalResult['begun_before']
 }
 export type VerifySettings = {
   readonly profile: Profile
+  /** Text with heads of the journal that were seen elsewhere. */
+  readonly head?: string
+  /** Seal lines of archived segments before the first line. */
+  readonly seals?: readonly string[]
   /** Null when the caller gave no keyring. */
   readonly keys: readonly PublicKeyRecord[] | null
   readonly onProblem: (problem: Problem) => void
@@ -47,8 +56,20 @@ export type VerifySettings = {
 
 const NO_KEYS = 'no keyring was given (--keys), so no signature was checked'
 const NO_SIGNATURE = 'a keyring was given, but this input carries no signature'
+const NO_JOURNAL = 'a head was given (--head), but this is no journal'
 
 export async function verifyInput(
+  input: Input,
+  settings: VerifySettings,
+  progress: Progress,
+): Promise<FileReport> {
+  const report = await reportOn(input, settings, progress)
+  return settings.head === undefined || report.kind === 'journal' || report.status !== 'valid'
+    ? report
+    : { ...report, status: 'incomplete', missing: NO_JOURNAL }
+}
+
+async function reportOn(
   input: Input,
   settings: VerifySettings,
   progress: Progress,
@@ -137,10 +158,10 @@ function documentReport(bytes: Uint8Array, value: JsonValue, settings: VerifySet
     }
   }
   if (isLedgerObject(value)) {
-    const { results, open_items } = verifyLedger(bytes, options)
+    const { results, ...end } = verifyLedger(bytes, options)
     const tally = new Tally(settings.onProblem)
     for (const result of results) tally.add(result, null)
-    return tally.report('ledger', settings, null, open_items)
+    return tally.report('ledger', settings, null, end)
   }
   const capsule = verifyCapsule(bytes, options)
   for (const finding of capsule.findings) settings.onProblem(finding)
@@ -165,13 +186,15 @@ async function streamReport(
   settings: VerifySettings,
   progress: Progress,
 ): Promise<FileReport> {
-  const { profile, keys } = settings
+  const { profile, keys, head, seals } = settings
   const input = counted(chunks)
   const tally = new Tally(settings.onProblem)
   const results = verifyLedgerStream(input.pieces, {
     profile,
     crypto: nodeCrypto,
     ...(keys !== null && { keys }),
+    ...(head !== undefined && { head }),
+    ...(seals !== undefined && { seals }),
   })
   let next = await results.next()
   while (!next.done) {
@@ -212,22 +235,40 @@ class Tally {
     kind: 'ledger' | 'journal',
     settings: VerifySettings,
     lines: number | null,
-    open_items: readonly string[],
+    { open_items, journal }: LedgerEnd,
   ): FileReport {
-    const grade = kind === 'journal' ? signed : unsigned
+    if (journal !== null) this.#addWhole(journal)
+    const ledger = {
+      capsules: this.#capsules,
+      invalid: this.#invalid,
+      lines,
+      failures_by_check: this.#byCheck,
+      open_items,
+    }
+    if (journal !== null) {
+      const { status, complete, begun_before } = journal
+      return {
+        kind: 'journal',
+        status,
+        missing: status === 'incomplete' && !complete.ok ? complete.why.join('; ') : null,
+        not_checked: [...this.#open],
+        ledger,
+        complete,
+        begun_before,
+      }
+    }
     const nothing = { status: 'incomplete', missing: 'there is no capsule in it' } as const
     const empty = this.#invalid === 0 && this.#capsules === 0
-    return {
-      kind,
-      ...(empty ? nothing : grade(this.#invalid === 0, settings)),
-      not_checked: [...this.#open],
-      ledger: {
-        capsules: this.#capsules,
-        invalid: this.#invalid,
-        lines,
-        failures_by_check: this.#byCheck,
-        open_items,
-      },
+    const grade = empty ? nothing : unsigned(this.#invalid === 0, settings)
+    return { kind, ...grade, not_checked: [...this.#open], ledger }
+  }
+
+  /** What belongs to no single line. */
+  #addWhole({ findings, not_checked }: JournalResult): void {
+    for (const finding of findings) {
+      this.#byCheck.other = (this.#byCheck.other ?? 0) + 1
+      this.#onProblem(finding)
     }
+    for (const name of not_checked) this.#open.add(name)
   }
 }

@@ -2,7 +2,7 @@ import { createReadStream, statSync } from 'node:fs'
 import { parse } from '../core/json/parse.js'
 import { isObject, type JsonValue } from '../core/json/value.js'
 import { MAX_BYTES } from '../core/statement/cbor.js'
-import { isJournalLine } from '../core/verify/journal.js'
+import { isJournalLine } from '../core/verify/journal/line.js'
 import { MAX_RECORD_BYTES } from '../core/verify/units.js'
 import { plain, UsageError } from './output.js'
 

@@ -31,8 +31,18 @@ const NOT_CHECKED: Readonly<Record<string, string>> = {
   action_id_uniqueness: 'that no action_id occurs twice',
   ledger_completeness: 'that no record was left out',
   earlier_journal_lines: 'the lines before the first one given',
+  archived_segments: 'the lines of archived segments: their seals are here and hold',
   event_signatures: 'signatures of events other than capsules',
-  segment_seals: 'segment seals',
+  head_signatures: 'signatures of heads and seals',
+  unknown_keys: 'signatures of keys that are not in the keyring',
+  journal_tail:
+    'whether there were later lines: only a later head, seen elsewhere, would tell (--head)',
+  actions_begun_before: 'dispatches in lines that are not here, of effects that are',
+  approvals_begun_before: 'requests and votes in lines that are not here, of decisions that are',
+  halts_before: 'halts that were given in lines that are not here',
+  lines_before_adoption: 'lines of version 1: no head covered them when they were written',
+  unsigned_lines_adopted: 'lines of version 1 without signature, which an operator accepted',
+  closed_items_of_version_1: 'who closed blocked items in version 1: it wrote no signed line of it',
   everything_else: 'everything after the point of failure',
 }
 
@@ -61,7 +71,8 @@ export function renderReport(report: FileReport, profile: Profile, paint: Paint)
   ]
 }
 
-function signatureRows({ statement, kind, ledger, missing }: FileReport): string[][] {
+function signatureRows(report: FileReport): string[][] {
+  const { statement, kind, ledger, not_checked } = report
   if (statement !== undefined) {
     const { ok, kid, alg, code } = statement.signature
     const header = statement.header
@@ -79,10 +90,31 @@ function signatureRows({ statement, kind, ledger, missing }: FileReport): string
   }
   if (kind === 'journal' && ledger !== undefined) {
     const failed = ledger.failures_by_check.other ?? 0
-    const what = missing === null ? 'line linkage and signatures' : 'line linkage'
-    return [[failed === 0 ? 'ok' : 'FAILED', what, failed === 0 ? '' : `${failed} errors`]]
+    const signed = !['event_signatures', 'unknown_keys'].some((name) => not_checked.includes(name))
+    const what = signed ? 'lines, signatures, heads, actions, people' : 'lines, actions, people'
+    return [
+      [failed === 0 ? 'ok' : 'FAILED', what, failed === 0 ? '' : `${failed} errors`],
+      ...completeRows(report),
+    ]
   }
   return []
+}
+
+/** Never more than the head says: what was cut behind it shows only against a later one. */
+function completeRows({ complete, begun_before }: FileReport): string[][] {
+  if (complete === undefined) return []
+  const { actions, approvals } = begun_before ?? { actions: 0, approvals: 0 }
+  const before = `${actions} actions and ${approvals} decisions began in lines that are not here`
+  return [
+    complete.ok
+      ? [
+          'ok',
+          `complete up to head ${complete.upto} of ${complete.time}`,
+          `${complete.lines} lines, ${complete.capsules} capsules`,
+        ]
+      : ['--', 'complete', 'cannot be told'],
+    ...(actions + approvals === 0 ? [] : [['--', before, '']]),
+  ]
 }
 
 function bodyRows(report: FileReport, profile: Profile): string[][] {

@@ -11,7 +11,7 @@ import { OBSERVE_ALL, writeObservePolicies } from './observe-all.js'
 import { type GateOptions, openGate, type RunningGate } from './wire.js'
 
 export type CreateOptions = Partial<
-  Pick<GateOptions, 'clock' | 'seam' | 'recorder' | 'concluding'>
+  Pick<GateOptions, 'clock' | 'seam' | 'recorder' | 'concluding' | 'acceptMissingHead'>
 > & {
   readonly report?: (event: GateReport) => void
   /** Whether people can be asked where gate.yaml says nothing of it: by default they cannot. */
@@ -27,7 +27,7 @@ export type ConfiguredGate = RunningGate & {
 /** A gate as programs around it get it: without the ports and secrets that its composition holds. */
 export type OpenGate = Gate & Pick<ConfiguredGate, 'reload' | 'reloadFiles' | 'close'>
 
-export function narrowed({ parts, data, identity, ...gate }: ConfiguredGate): OpenGate {
+export function narrowed({ parts, data, identity, heads, ...gate }: ConfiguredGate): OpenGate {
   return gate
 }
 

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import type { JournalReport } from '../adapters/journal/model.js'
 import { createKeys } from '../adapters/keys/create.js'
@@ -11,10 +11,14 @@ import { lineOf } from '../core/journal/entry.js'
 import { type Line, LineError, type LineOf, readLine } from '../core/journal/vocabulary.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import { utf8 } from '../core/text.js'
-import type { Clock, Head, IndexedLine, Journal, JournalLine, Signer } from '../ports.js'
+import type { Clock, IndexedLine, Journal, JournalLine, Signer, TenantKeys } from '../ports.js'
+import { makeFolder } from './make-folder.js'
 import { openRecorder } from './recorder/open.js'
 import { openStores, type StoreSeams, type Stores, type StoresPlace } from './recorder/stores.js'
 import { ownSecret } from './secrets.js'
+import type { HeadTeller } from './tell-heads.js'
+import { tenantKeys } from './tenant/keys.js'
+import { openedDump, sealedDump } from './tenant/snapshot.js'
 
 /** Everything of a gate that outlives the process, opened and folded. */
 export type Data = {
@@ -23,7 +27,7 @@ export type Data = {
   readonly journal: Journal & Pick<Stores['journal'], 'snapshot' | 'writeSnapshot' | 'verified'>
   readonly evidence: Stores['evidence']
   readonly state: EmbeddedState
-  readonly tenantSalt: string
+  readonly tenant: TenantKeys
   /** Each durable line in journal order, after the state has it. */
   subscribe(listener: (line: Line) => void): () => void
   close(): Promise<void>
@@ -31,7 +35,11 @@ export type Data = {
 
 export type DataOptions = {
   readonly dir: string
+  /** Told of each durable batch: its head, and the types of the lines appended by one call. */
+  readonly covered?: HeadTeller['covered']
   readonly headFile: string | null
+  /** Starts a journal that has lines but no second head any more. */
+  readonly acceptMissingHead?: boolean
   readonly segmentBytes: number
   /** So many lines after the last snapshot a new one is written; boot folds at most about as many. */
   readonly snapshotEvery: number
@@ -55,37 +63,40 @@ export type Recorder =
 export async function openData(options: DataOptions): Promise<Data> {
   const { dir } = options
   const folder = (name: string): string => join(dir, name)
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  for (const name of ['keys', 'journal', 'evidence']) makeFolder(resolve(dir, name))
   if (!existsSync(keyringPath(folder('keys')))) await createKeys(folder('keys'))
   const signer = openSigner(folder('keys'))
   const keys = (): readonly PublicKeyRecord[] => exportKeyring(folder('keys')).keys
-  const tenantSalt = hex(ownSecret(join(folder('keys'), 'tenant.salt'), 32))
+  const secret = tenantSecret(folder('keys'))
+  const tenant = tenantKeys(secret)
   const masterKey = ownSecret(options.masterKeyFile ?? join(folder('keys'), 'evidence.key'), 32)
 
   const { journal: inner, evidence } = await openBoth(options, {
     journalDir: folder('journal'),
     evidenceDir: folder('evidence'),
     keysDir: folder('keys'),
-    origin: originOf(tenantSalt),
+    origin: originOf(secret),
     masterKey,
     headFile: options.headFile,
+    acceptMissingHead: options.acceptMissingHead ?? false,
     segmentBytes: options.segmentBytes,
   })
   const state = createEmbeddedState({
+    tenant,
     keyTtlSeconds: options.idempotencyTtlSeconds,
     ...(options.agentKeys === undefined ? {} : { keysPerAgent: options.agentKeys }),
   })
   await closingOnFailure({ close: () => closeAll(inner, evidence) }, () =>
-    fold(inner, state, options.report),
+    fold(inner, state, tenant, options.report),
   )
-  const { journal, subscribe } = feeding(inner, state, options.snapshotEvery)
+  const { journal, subscribe } = feeding(inner, state, tenant, options)
   return {
     signer,
     keys,
     journal,
     evidence,
     state,
-    tenantSalt,
+    tenant,
     subscribe,
     close: () => closeAll(inner, evidence),
   }
@@ -121,9 +132,10 @@ async function closingOnFailure<T>(
 async function fold(
   { snapshot, lines }: Stores['journal'],
   state: EmbeddedState,
+  tenant: TenantKeys,
   report: DataOptions['report'],
 ): Promise<void> {
-  const why = snapshot === null ? null : state.load(snapshot.state)
+  const why = snapshot === null ? null : state.load(openedDump(snapshot.state, tenant))
   if (why !== null) report({ kind: 'snapshot_ignored', why })
   const from = snapshot === null || why !== null ? 1 : snapshot.seq + 1
   for await (const raw of lines(from)) {
@@ -136,29 +148,45 @@ async function fold(
 function feeding(
   inner: Stores['journal'],
   state: EmbeddedState,
-  snapshotEvery: number,
+  tenant: TenantKeys,
+  { snapshotEvery, covered: told }: Pick<DataOptions, 'snapshotEvery' | 'covered'>,
 ): Pick<Data, 'journal' | 'subscribe'> {
   const listeners = new Set<(line: Line) => void>()
-  let applied: Head = inner.head()
-  let sinceSnapshot = applied.seq - (inner.snapshot?.seq ?? 0)
+  let applied = inner.head().seq
+  let covered = { upto: applied, head: inner.head() }
+  let sinceSnapshot = applied - (inner.snapshot?.seq ?? 0)
+  // What the dump stands on is the head whose lines the state has folded, never a line behind it.
+  const writeSnapshot: Data['journal']['writeSnapshot'] = async (dump, head) => {
+    if (head === undefined && covered.upto !== applied)
+      throw new Error('a batch is still being folded')
+    await inner.writeSnapshot(sealedDump(dump, tenant), head ?? covered.head)
+  }
   const append: Journal['append'] = (entries, options) =>
     inner.append(entries, options).then((lines) => {
       entries.forEach((entry, index) => {
         const appended = lines[index]
         if (appended === undefined) throw new Error(`the journal appended no ${entry.type} line`)
-        const { seq, hash, at, sealed } = appended
-        if (seq <= applied.seq) throw new Error(`journal line ${seq} came after ${applied.seq}`)
+        const { seq, prev, at, sealed } = appended
+        if (seq <= applied) throw new Error(`journal line ${seq} came after ${applied}`)
         const { origin } = inner
-        const line = lineOf(entry, { v: 1, origin, seq, prev: applied.hash, at }, sealed)
+        const line = lineOf(entry, { v: 2, origin, seq, prev, at }, sealed)
         state.apply(line)
-        applied = { seq, hash }
+        applied = seq
         for (const listener of listeners) listener(line)
       })
       sinceSnapshot += lines.length
-      if (sinceSnapshot >= snapshotEvery) {
+      const head = lines.at(-1)?.head
+      if (head !== undefined)
+        told?.(
+          head.signed,
+          entries.map(({ type }) => type),
+        )
+      // A snapshot stands on a head: it waits until all lines that the head covers are folded.
+      if (head?.signed.upto === applied) covered = { upto: applied, head }
+      if (sinceSnapshot >= snapshotEvery && covered.upto === applied) {
         sinceSnapshot = 0
         // A failed snapshot is reported by the journal and costs the next boot time, nothing else.
-        inner.writeSnapshot(state.dump(), applied).catch(() => undefined)
+        writeSnapshot(state.dump()).catch(() => undefined)
       }
       return lines
     })
@@ -166,6 +194,7 @@ function feeding(
     journal: {
       ...inner,
       append,
+      writeSnapshot,
       find: async (id, wanted) => (await inner.find(id, wanted)).map(indexedLine),
       async list(filter, page) {
         const { entries, next } = await inner.list(filter, page)
@@ -196,4 +225,9 @@ function indexedLine(raw: JournalLine): IndexedLine {
 }
 
 /** A name of its own for every data folder: lines and capsules of two gates never mix. */
-const originOf = (salt: string): string => `gate-${hex(nodeCrypto.sha256(utf8(salt))).slice(0, 16)}`
+const originOf = (secret: Uint8Array): string =>
+  `gate-${hex(nodeCrypto.sha256(utf8(hex(secret)))).slice(0, 16)}`
+
+export const journalOrigin = (keysDir: string): string => originOf(tenantSecret(keysDir))
+
+const tenantSecret = (keysDir: string): Uint8Array => ownSecret(join(keysDir, 'tenant.salt'), 32)

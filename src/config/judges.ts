@@ -4,7 +4,9 @@ import { loadPolicies } from '../adapters/cedar/load.js'
 import { warmUp } from '../adapters/cedar/warm-up.js'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import type { Mode } from '../core/capsule/model.js'
-import { canonicalOf } from '../core/json/build.js'
+import { GATE_SCHEMAS } from '../core/evidence/gate-schemas.js'
+import { manifestSchemas } from '../core/evidence/manifest-schemas.js'
+import { canonicalOf, jsonDigest } from '../core/json/build.js'
 import { manifestDigest } from '../core/manifest/expand.js'
 import { compileRouter, type LoadedManifest } from '../core/manifest/match.js'
 import { utf8 } from '../core/text.js'
@@ -28,7 +30,7 @@ export type LoadedJudges =
       readonly warnings: readonly Finding[]
       /** Policies and constraints that want a person to decide. */
       readonly asking: readonly string[]
-      /** Bytes by digest, for the public store: with them anyone re-derives a verdict. */
+      /** Bytes by digest, for the public store: with them anyone re-derives a verdict and checks its evidence. */
       readonly documents: readonly { readonly digest: string; readonly bytes: Uint8Array }[]
     }
   | { readonly ok: false; readonly problems: readonly string[] }
@@ -79,6 +81,15 @@ export async function loadJudges(
         digest,
         bytes: utf8(canonicalOf(manifest)),
       })),
+      ...[
+        GATE_SCHEMAS,
+        ...manifests.map(({ manifest, digest }) => manifestSchemas(manifest, digest)),
+      ]
+        .filter((schemas) => schemas !== null)
+        .map((schemas) => ({
+          digest: jsonDigest(schemas, nodeCrypto),
+          bytes: utf8(canonicalOf(schemas)),
+        })),
     ],
   }
 }

@@ -8,6 +8,8 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
+import { syncFolder } from '../adapters/evidence/durable-file.js'
 import { GateError } from '../core/error.js'
 
 /** A secret of this installation: made once, kept with mode 0600, refused when others may read it. */
@@ -31,4 +33,5 @@ function create(path: string, bytes: number): void {
   } finally {
     closeSync(file)
   }
+  syncFolder(dirname(path))
 }

@@ -37,7 +37,7 @@ export const webhookFolder = (dataDir: string): string => join(dataDir, 'webhook
  * told all the same, except at the very first start with webhooks: those get no history.
  */
 export async function startWebhooks(
-  gate: Pick<RunningGate, 'data' | 'parts'>,
+  gate: Pick<RunningGate, 'data' | 'parts' | 'heads'>,
   config: Pick<GateConfig, 'webhooks' | 'data_dir'>,
   deps: WebhookDeps,
 ): Promise<Webhooks> {
@@ -80,9 +80,12 @@ export async function startWebhooks(
     },
     ...(deps.seam === undefined ? {} : { seam: deps.seam }),
   })
+  const unsubscribe = gate.heads.subscribe(outbox.head)
   return {
     stats: outbox.stats,
     async close() {
+      gate.heads.flush()
+      unsubscribe()
       await outbox.close()
       await Promise.all(recording)
     },

@@ -1,9 +1,9 @@
-import { createHmac } from 'node:crypto'
+import { join } from 'node:path'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import { createIdentity, type IdentityOptions } from '../adapters/identity/identity.js'
+import { firstLine } from '../adapters/journal/segments.js'
 import type { Mode } from '../core/capsule/model.js'
 import { GateError } from '../core/error.js'
-import { utf8 } from '../core/text.js'
 import { type Gate, startGate } from '../gate/gate.js'
 import type { MemoryLimits } from '../gate/memory.js'
 import type { GateReport, Parts } from '../gate/stage.js'
@@ -12,9 +12,11 @@ import { systemClock, systemIds, systemTimer } from './clock.js'
 import { type Data, type DataOptions, openData } from './data.js'
 import { type JudgesSource, loadJudges, publish } from './judges.js'
 import { openings } from './openings.js'
+import { createPace } from './pace.js'
+import { createHeadTeller, type HeadTeller } from './tell-heads.js'
 
 export type GateOptions = JudgesSource &
-  Pick<DataOptions, 'dir' | 'headFile' | 'masterKeyFile' | 'recorder'> & {
+  Pick<DataOptions, 'dir' | 'headFile' | 'acceptMissingHead' | 'masterKeyFile' | 'recorder'> & {
     readonly segmentBytes?: number
     readonly snapshotEvery?: number
     readonly idempotencyTtlSeconds?: number
@@ -37,6 +39,7 @@ export type RunningGate = Gate & {
   readonly data: Data
   readonly parts: Parts
   readonly identity: Identity
+  readonly heads: Pick<HeadTeller, 'subscribe' | 'flush'>
   /** New manifests, policies or mode. A set that does not load keeps the old one and says why. */
   reload(source: JudgesSource): Promise<readonly string[]>
   close(): Promise<void>
@@ -57,9 +60,13 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
     const detail = `${loaded.asking.join(', ')} want a person to decide, and approvals are off here: such calls are refused (decision_needed). Set approvals: {enabled: true} where people can be asked.`
     report({ level: 'warn', event: 'approvals_off', detail })
   }
+  const timer = options.timer ?? systemTimer
+  const heads = createHeadTeller(timer)
+  heads.subscribe((head) => report({ level: 'info', event: 'journal_head', head }))
   const data = await openData({
     ...options,
     clock,
+    covered: heads.covered,
     segmentBytes: options.segmentBytes ?? SEGMENT_BYTES,
     snapshotEvery: options.snapshotEvery ?? SNAPSHOT_EVERY,
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? DAY_SECONDS,
@@ -67,6 +74,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
     report: ({ kind, ...rest }) =>
       report({ level: 'warn', event: `journal_${kind}`, detail: JSON.stringify(rest) }),
   })
+  const pace = createPace()
   try {
     await publish(loaded.documents, data.evidence)
     const recorded = recordedJudges(data)
@@ -83,15 +91,14 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         keys: data.keys,
         crypto: nodeCrypto,
         clock,
-        timer: options.timer ?? systemTimer,
+        timer,
         approvals,
         openPerAgent: options.openPerAgent ?? OPEN_PER_AGENT,
         denyDetail: options.denyDetail ?? 'explain',
         subscribe: data.subscribe,
         ids: systemIds(clock),
         identity,
-        tenantSalt: data.tenantSalt,
-        saltedDigest: hmacUnder(data.tenantSalt),
+        tenant: data.tenant,
         report,
         seam: options.seam ?? (() => undefined),
         ...(options.concluding === undefined ? {} : { concluding: options.concluding }),
@@ -103,12 +110,19 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
       unasked: data.state.unasked(),
       keys: data.keys(),
       recorded,
+      backlog: {
+        rest: pace.rest,
+        async *lines() {
+          yield* data.journal.lines(await firstLine(join(options.dir, 'journal')))
+        },
+      },
     })
     return {
       ...gate,
       parts,
       data,
       identity,
+      heads,
       async reload(source) {
         const next = await loadJudges(source, gate.read.judges().policy)
         if (!next.ok) {
@@ -120,23 +134,18 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         return []
       },
       async close() {
-        await gate.stop()
+        const stopping = gate.stop()
+        pace.stop()
+        await stopping
         await data.journal.writeSnapshot(data.state.dump()).catch(() => undefined)
         await data.close()
+        heads.flush()
       },
     }
   } catch (error) {
     await data.close()
+    heads.flush()
     throw error
-  }
-}
-
-/** One state per body, under a secret that stays here. */
-function hmacUnder(salt: string): Parts['saltedDigest'] {
-  const key = utf8(salt)
-  return () => {
-    const hmac = createHmac('sha256', key)
-    return { update: (octets) => void hmac.update(octets), digest: () => hmac.digest('hex') }
   }
 }
 

@@ -34,7 +34,7 @@ export async function runApproved(
   if (parts.identity.isStillKnown(frozen.agent)) return judge(opened, dispatch, parts)
   // Closed by its refusal, so that no later start tries again.
   const known = await closing(opened, approval, parts)
-  return record(refuse(known, 'unauthenticated', { detail: 'agent_gone' }), parts)
+  return record(refuse(known, 'unauthenticated', { observed: 'agent_gone' }), parts)
 }
 
 /** Runs what was approved as soon as the mount has said how; also what an earlier process was told. */

@@ -1,11 +1,11 @@
 import { type Bounds, brokenBound, readBounds } from '../core/approval/bounds.js'
 import { describeCall } from '../core/call/describe.js'
 import { firstDifference } from '../core/call/difference.js'
-import { digestRequest, legacyDigest } from '../core/call/digest.js'
+import { digestRequest, olderDigests } from '../core/call/digest.js'
 import type { Approval } from '../ports.js'
 import { factsOf, withoutPending } from './constrain.js'
 import { type Refused, type RefusedBefore, refuse } from './exit.js'
-import { identityOf, stands } from './refusal.js'
+import { identityOf, olderIdentityOf, stands } from './refusal.js'
 import { recallRun } from './resolve-recall.js'
 import type { Constrained, Item, Known, Matched, Parts } from './stage.js'
 import { thaw } from './thaw.js'
@@ -35,7 +35,7 @@ export async function findItem(
   if (broken !== null) {
     return refuse(await closing(withoutPending(known), approval, parts), 'policy_denied', {
       observed: 'approved_within_bounds',
-      detail: broken,
+      constraint: broken,
     })
   }
   return { kind: 'granted', approval, run: recalled.run }
@@ -54,14 +54,21 @@ async function openFor(known: Constrained, parts: Parts): Promise<Approval | nul
   const approval = await state.approvalFor(agent, known.requestDigest)
   // Nearly every call has no open item: a second digest is made only where there is something to find.
   if (approval !== null || (await state.openApprovals(agent)) === 0) return approval
-  const older = await state.approvalFor(agent, legacyDigest(known, parts))
-  return older !== null && (await isFrozenAs(older, known, parts)) ? older : null
+  for (const { requestDigest } of olderDigests(known, parts)) {
+    const older = await state.approvalFor(agent, requestDigest)
+    if (older !== null && (await isFrozenAs(older, known, parts))) return older
+  }
+  return null
 }
 
 /** Asked about this call, under the digest of now or, before an upgrade, under the older one. */
 async function isAbout(approval: Approval, known: Constrained, parts: Parts): Promise<boolean> {
   if (approval.requestDigest === known.requestDigest) return true
-  return approval.requestDigest === legacyDigest(known, parts) && isFrozenAs(approval, known, parts)
+  const older = olderDigests(known, parts)
+  return (
+    older.some(({ requestDigest }) => requestDigest === approval.requestDigest) &&
+    isFrozenAs(approval, known, parts)
+  )
 }
 
 /** The older digest left headers open: what counts is the call that was frozen, digested as now. */
@@ -93,7 +100,7 @@ async function named(
     )
   }
   const own = { ...withoutPending(known), decisionId: approval.approvalId }
-  if (stands(approval, known.at) && approval.callIdentity === identityOf(known, parts)) {
+  if (stands(approval, known.at) && isRefusalOf(approval, known, parts)) {
     return { exit: 'refused_before', known: own, approval }
   }
   if (!(await isAbout(approval, known, parts))) {
@@ -116,6 +123,9 @@ async function named(
   }
   return approval
 }
+
+const isRefusalOf = ({ callIdentity }: Approval, known: Constrained, parts: Parts): boolean =>
+  callIdentity === identityOf(known, parts) || callIdentity === olderIdentityOf(known, parts)
 
 async function differenceFrom(approval: Approval, known: Matched, parts: Parts): Promise<string> {
   const found = await parts.evidence.byDigest(approval.documentDigest)

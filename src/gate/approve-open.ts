@@ -11,7 +11,7 @@ import { isStale, mayClose } from './approve-find.js'
 import { withoutPending } from './constrain.js'
 import { type Asked, type Exit, type Refused, refuse } from './exit.js'
 import { frozenPart } from './frozen.js'
-import { identityOf } from './refusal.js'
+import { identityOf, olderIdentityOf } from './refusal.js'
 import { signed } from './signed-event.js'
 import type { Authorized, Parts } from './stage.js'
 
@@ -29,7 +29,10 @@ export async function openItem(authorized: Authorized, parts: Parts): Promise<Ex
     await asking.settled
   }
   const identity = identityOf(authorized, parts)
-  const refusal = await state.refusal(agent.agent, identity, Date.parse(authorized.at))
+  const at = Date.parse(authorized.at)
+  const refusal =
+    (await state.refusal(agent.agent, identity, at)) ??
+    (await state.refusal(agent.agent, olderIdentityOf(authorized, parts), at))
   if (refusal !== null) {
     await state.unclaim(actionId)
     return { exit: 'refused_before', known: authorized, approval: refusal }

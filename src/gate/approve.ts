@@ -22,11 +22,24 @@ export async function approve(authorized: Authorized, parts: Parts): Promise<App
   }
   if (item.kind === 'standing') return running(authorized, item.run, item.grant)
   if (asks(authorized, authorized.decision)) {
-    if (!parts.approvals) return nobodyToAsk(authorized)
-    return openItem(authorized, parts)
+    const stopped = gatedByAsking(authorized)
+    return parts.approvals ? openItem(stopped, parts) : nobodyToAsk(stopped)
   }
   const { decisionId, supersedes } = closes(authorized)
   return advance(authorized, { grant: null, by: POLICY, decisionId, supersedes })
+}
+
+/**
+ * A check that asks for a human gates the call it sends to one (seed §8.1). Once a grant lets the call
+ * run it has gated nothing, so this is known only here; Cedar's own record says it from the start.
+ */
+function gatedByAsking(authorized: Authorized): Authorized {
+  const { asking, records } = authorized
+  return advance(authorized, {
+    records: records.map((record) =>
+      asking.includes(record.id) ? { ...record, blocking: true } : record,
+    ),
+  })
 }
 
 /** Who decided becomes a Constraint Record of its own, bound to the votes behind it (seed §8.1). */
@@ -48,7 +61,7 @@ export const approvalRecord = (
 ): ConstraintRecord => ({
   id: APPROVAL_RECORD,
   check_type: APPROVAL_RECORD,
-  method: 'human_decision',
+  method: 'dev.capsulegate.human_decision',
   result,
   severity: 'critical',
   blocking: result === 'fail',

@@ -1,3 +1,4 @@
+import { olderDigests } from '../core/call/digest.js'
 import type { ConstraintRecord, Mode } from '../core/capsule/model.js'
 import { hex } from '../core/hex.js'
 import { jsonDigest } from '../core/json/build.js'
@@ -36,7 +37,7 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
   const found = await findItem(judged, parts)
   if ('exit' in found) return found
   let item: Item = found
-  const constrained = underDigestOf(item, judged)
+  const constrained = underDigestOf(item, judged, parts)
   let decision = decide(constrained, item.kind === 'granted')
   if (item.kind !== 'granted' && asks(constrained, decision)) {
     const asked = item.kind === 'open' ? item.approval : null
@@ -95,11 +96,11 @@ export const ownWords = (
 ): Tell => (reason === null || denyDetail === 'code' ? {} : { deny_message: reason })
 
 /** An item from before an upgrade has the older digest: grant, claims and records go on under that one. */
-function underDigestOf(item: Item, constrained: Constrained): Constrained {
+function underDigestOf(item: Item, constrained: Constrained, parts: Parts): Constrained {
   const { requestDigest } = approvalOf(item) ?? constrained
-  return requestDigest === constrained.requestDigest
-    ? constrained
-    : advance(constrained, { requestDigest })
+  if (requestDigest === constrained.requestDigest) return constrained
+  const older = olderDigests(constrained, parts)
+  return advance(constrained, older.find((each) => each.requestDigest === requestDigest) ?? {})
 }
 
 /** Whether a human would have to be asked; in observe mode nobody is. */
@@ -157,7 +158,7 @@ export function cedarRecord(
     check_type: 'dev.capsulegate.policy',
     evidence_digest: digest,
     id: CEDAR_RECORD,
-    method: 'cedar',
+    method: 'dev.capsulegate.cedar',
     result: passed ? 'pass' : 'fail',
     severity: 'critical',
   }

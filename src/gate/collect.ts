@@ -42,7 +42,7 @@ export async function collect(
   ): Promise<Answer> => record(refuse(known, code, reason, tell), parts)
 
   if (!parts.identity.isStillKnown(agent))
-    return refused('unauthenticated', { detail: 'agent_gone' })
+    return refused('unauthenticated', { observed: 'agent_gone' })
   const halt = haltFor(parts.halts(), { agent: agent.agent, tool, operator: world.operator })
   if (halt !== null) return refused('halted', { observed: { ...halt } })
   const request = askedBefore(found.value, agent)

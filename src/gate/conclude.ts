@@ -1,14 +1,14 @@
 import { deadlineAt } from '../core/approval/deadline.js'
 import type { CapsuleInput, EffectMeta } from '../core/capsule/input.js'
 import { hex } from '../core/hex.js'
-import type { About } from '../core/journal/lines/call.js'
-import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
 import { type Happened, verdictOf } from '../core/verdict/verdict.js'
 import type { EvidencePart } from '../ports.js'
+import { aboutEnding } from './about.js'
 import { openingEntry } from './approve-open.js'
 import { evidenceRecord, saltedPart } from './dispatch.js'
 import type { Ending } from './exit.js'
+import { reasonPart } from './reason.js'
 import { responsePart } from './replay.js'
 import type { Known, Parts } from './stage.js'
 import { type Happening, writeCapsule } from './write-capsule.js'
@@ -17,17 +17,19 @@ import { type Happening, writeCapsule } from './write-capsule.js'
 export async function conclude(ending: Ending, parts: Parts): Promise<string> {
   const { known } = ending
   const after = evidenceAfter(ending, parts)
-  const reason = reasonPart(ending, parts)
+  const why = reasonOf(ending)
+  const reason = why === null ? null : reasonPart(ending.code, why, parts)
   const record = reason === null ? after : [...after, reason]
   const capsule = await writeCapsule(
     {
       what: { kind: 'verdict', input: capsuleInput(ending, reason?.digest) },
-      evidence: record.length === 0 ? null : evidenceRecord(known, record),
+      evidence: record.length === 0 ? null : evidenceRecord(known, record, parts),
       // What a human is to decide on is there before they are asked.
       awaited: ending.exit === 'asked',
       urgent: ending.exit === 'sent',
       ...settlesOf(ending, after),
-      ...aboutOf(ending),
+      ...aboutEnding(ending),
+      ...capturedOf(ending, after),
       ...(ending.exit === 'asked'
         ? { beside: (written) => [openingEntry(ending, written, parts)] }
         : {}),
@@ -91,19 +93,7 @@ const effectMeta = ({
   request_octets: requestOctets,
 })
 
-/** {code, constraint | policy_ids, threshold?, observed?, tenant_salt}: no times, no ids (DESIGN §5). */
-function reasonPart(ending: Ending, parts: Parts): EvidencePart | null {
-  const value = reasonOf(ending)
-  if (value === null) return null
-  const salted: { readonly [name: string]: Plain } = { ...value, tenant_salt: parts.tenantSalt }
-  return {
-    digest: jsonDigest(salted, parts.crypto),
-    kind: 'reason',
-    name: ending.code,
-    value: salted,
-  }
-}
-
+/** {code, constraint | policy_ids, threshold?, observed?}: no times, no ids (DESIGN §5). */
 function reasonOf(ending: Ending): { readonly [name: string]: Plain } | null {
   if (ending.exit !== 'sent') {
     const { reason } = ending
@@ -113,7 +103,6 @@ function reasonOf(ending: Ending): { readonly [name: string]: Plain } | null {
       ...(reason.policy_ids === undefined ? {} : { policy_ids: reason.policy_ids }),
       ...(reason.threshold === undefined ? {} : { threshold: reason.threshold }),
       ...(reason.observed === undefined ? {} : { observed: reason.observed }),
-      ...(reason.detail === undefined ? {} : { detail: reason.detail }),
     }
   }
   const { observation } = ending.dispatched
@@ -142,15 +131,11 @@ function settlesOf(ending: Ending, after: readonly EvidencePart[]): Pick<Happeni
   return { settles: { outcome: 'commit', replayable } }
 }
 
-/** A refusal's own line says whose it was: no line before it does (DESIGN §5). */
-function aboutOf({ exit, known }: Ending): { readonly about?: About } {
-  const { identified, rule, requestDigest } = known
-  if (exit === 'sent' || identified.kind === 'unknown') return {}
-  return {
-    about: {
-      agent: identified.agent,
-      ...(rule === undefined ? {} : { tool: rule.tool }),
-      ...(requestDigest === undefined ? {} : { request_digest: requestDigest }),
-    },
-  }
+/** What `capture: full` kept under the capsule's own digests; an answer that streamed was not. */
+function capturedOf(ending: Ending, after: readonly EvidencePart[]): Pick<Happening, 'captured'> {
+  if (ending.exit !== 'sent') return {}
+  const { capture, digest_salt } = ending.known.rule
+  if (capture !== 'full' || digest_salt === 'tenant') return {}
+  const kept = after.some(({ kind }) => kind === 'response')
+  return { captured: kept ? ['request', 'response'] : ['request'] }
 }

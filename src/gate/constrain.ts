@@ -5,7 +5,7 @@ import { consequence, evaluate } from '../core/manifest/evaluate.js'
 import { evidenceOf } from '../core/manifest/evidence.js'
 import { type Facts, selectInputs } from '../core/manifest/inputs.js'
 import type { Constraint } from '../core/manifest/model.js'
-import { type Judgement, needsClaim, type Result } from '../core/manifest/predicates.js'
+import { givenOf, type Judgement, needsClaim, type Result } from '../core/manifest/predicates.js'
 import type { NotRead } from '../core/manifest/read-result.js'
 import type { BudgetClaim, BudgetReading, EvidencePart } from '../ports.js'
 import { advance } from './advance.js'
@@ -54,7 +54,8 @@ export function constrain(admitted: Admitted, parts: Parts): Constrained | Refus
     return refuse(
       withoutPending(constrained),
       judged.result === 'error' ? 'constraint_error' : 'constraint_failed',
-      { constraint: id, threshold: judged.thresholds, observed: judged.inputs },
+      // No times: the same refusal has the same digest tomorrow (seed §5.4).
+      { constraint: id, threshold: judged.thresholds, observed: givenOf(judged.inputs) },
     )
   }
   return constrained
@@ -168,7 +169,9 @@ function claimFor(
   if (!needsClaim(constraint)) return null
   const advisory = known.mode === 'observe' || constraint.on_fail === 'warn'
   const claimed = claimOf(id, constraint, selectInputs(constraint, facts), parts.crypto, advisory)
-  return claimed.ok ? claimed.claim : null
+  if (!claimed.ok) return null
+  const { claim } = claimed
+  return { ...claim, scope: parts.tenant.budgetScope(claim.scope) }
 }
 
 const SALT_BYTES = 16

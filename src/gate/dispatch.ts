@@ -1,5 +1,7 @@
 import { hex } from '../core/hex.js'
+import type { DispatchEvidence } from '../core/journal/dispatch-evidence.js'
 import { plainEntry } from '../core/journal/entry.js'
+import { amountsPlace } from '../core/journal/sealed-place.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
 import { textDigest } from '../core/json/build.js'
 import { plainText } from '../core/json/plain-text.js'
@@ -31,7 +33,7 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
   if (!stillAllowed()) return nothingSent('withdrawn')
   try {
     const { actionId, call, rule } = reserved
-    const saltedDigest = rule.digest_salt === 'tenant' ? parts.saltedDigest : null
+    const saltedDigest = rule.digest_salt === 'tenant' ? parts.tenant.responseOctets : null
     return await dispatch({ actionId, call, rule, stillAllowed, saltedDigest })
   } catch (error) {
     parts.report({
@@ -55,8 +57,10 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
   const captured = rule.capture === 'full' ? capturedRequest(call, parts) : []
   const writing: Promise<unknown>[] = []
   try {
-    writing.push(parts.evidence.put(evidenceRecord(reserved, [...reserved.evidence, ...captured])))
-    writing.push(parts.journal.append([plainEntry('ACTION_DISPATCHED', intent(reserved))]))
+    const shown = jsonPart('dispatch', 'dispatch', dispatchShown(reserved), parts)
+    const evidence = [...reserved.evidence, ...captured, shown]
+    writing.push(parts.evidence.put(evidenceRecord(reserved, evidence, parts)))
+    writing.push(parts.journal.append([plainEntry('ACTION_DISPATCHED', intent(reserved, parts))]))
     await Promise.all(writing)
   } catch (error) {
     // The line may still become durable: then it holds the claims, and only a capsule settles them.
@@ -67,8 +71,30 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
   await parts.seam('after_intent')
 }
 
-/** All that `recover` needs to conclude this call if nobody else can. */
-function intent(reserved: Reserved): MembersOf<'ACTION_DISPATCHED'> {
+/** What `recover` will claim of this call; it believes this, because only the gate can seal it. */
+function dispatchShown(reserved: Reserved): DispatchEvidence {
+  const { rule, agent, world } = reserved
+  return {
+    dispatch: 'gate.dispatch/v1',
+    action_id: reserved.actionId,
+    decision_id: reserved.decisionId,
+    operator: world.operator,
+    developer: agent.developer,
+    effect_type: rule.effect.type,
+    irreversibility_class: rule.effect.irreversibility_class,
+    request_digest: reserved.requestDigest,
+    request_octets: reserved.requestOctets,
+    manifest_digest: reserved.manifestDigest,
+    policy_digest: world.policy.digest,
+    mode: reserved.mode,
+    constraints: reserved.records,
+    ...(reserved.grant === null ? {} : { grant: reserved.grant }),
+    ...(reserved.supersedes === null ? {} : { supersedes: reserved.supersedes }),
+  }
+}
+
+/** That it may have been sent, and what it claims of keys, grants and budgets. */
+function intent(reserved: Reserved, parts: Parts): MembersOf<'ACTION_DISPATCHED'> {
   const { rule, agent, world } = reserved
   return {
     action_id: reserved.actionId,
@@ -88,30 +114,46 @@ function intent(reserved: Reserved): MembersOf<'ACTION_DISPATCHED'> {
     ...(reserved.keyHash === null ? {} : { key: reserved.keyHash }),
     ...(reserved.grant === null ? {} : { grant: reserved.grant }),
     ...(reserved.supersedes === null ? {} : { supersedes: reserved.supersedes }),
-    ...(reserved.claims.length === 0
-      ? {}
-      : {
-          budgets: reserved.claims.map((claim) => ({
-            constraint: claim.constraint,
-            scope: claim.scope,
-            window_seconds: claim.windowSeconds,
-            kind: claim.kind,
-            amount: claim.amount,
-          })),
-        }),
+    ...(reserved.claims.length === 0 ? {} : budgetsOf(reserved, parts)),
   }
 }
 
-/** One evidence record of this action; sealed under the subject's key where the manifest names one. */
-export function evidenceRecord(known: Known, parts: readonly EvidencePart[]): EvidenceRecord {
-  const subject =
-    known.rule?.subject === undefined ? undefined : known.args?.get(known.rule.subject)
+/** Amounts are arguments: encrypted in the line, because an erasure of evidence must not refill a budget. */
+function budgetsOf(
+  { actionId, claims }: Reserved,
+  { tenant }: Parts,
+): Pick<MembersOf<'ACTION_DISPATCHED'>, 'budgets' | 'amounts'> {
+  const budgets = claims.map(({ constraint, scope, windowSeconds, kind }) => ({
+    constraint,
+    scope,
+    window_seconds: windowSeconds,
+    kind,
+  }))
+  const sums = claims.filter(({ kind }) => kind === 'sum').map(({ amount }) => amount)
+  if (sums.length === 0) return { budgets }
+  return { budgets, amounts: tenant.amounts.seal(sums.join(' '), amountsPlace(actionId, budgets)) }
+}
+
+/**
+ * One evidence record of this action; sealed under the subject's key where the manifest names one. The subject
+ * stands inside it too, so that what people say about the call later can be sealed under the same key.
+ */
+export function evidenceRecord(
+  known: Known,
+  evidence: readonly EvidencePart[],
+  parts: Pick<Parts, 'ids' | 'crypto'>,
+): EvidenceRecord {
+  const named = known.rule?.subject === undefined ? undefined : known.args?.get(known.rule.subject)
+  const subject = named === undefined ? null : String(named.value)
   return {
     actionId: known.actionId,
     operator: known.world.operator,
-    subject: subject === undefined ? null : String(subject.value),
+    subject,
     at: known.at,
-    parts,
+    parts:
+      subject === null
+        ? evidence
+        : [...evidence, saltedPart('subject', 'subject', { subject }, parts)],
   }
 }
 

@@ -1,5 +1,4 @@
 import { plainEntry } from '../core/journal/entry.js'
-import { keyedDigest } from '../core/keyed-digest.js'
 import type { Parts } from './stage.js'
 
 export type Dropped = {
@@ -12,9 +11,9 @@ export type Dropped = {
 /** One counted event per source and window instead of a capsule for each (DESIGN §7). */
 export async function recordDropped(
   { source, count, windowSeconds }: Dropped,
-  { journal, tenantSalt }: Pick<Parts, 'journal' | 'tenantSalt'>,
+  { journal, tenant }: Pick<Parts, 'journal' | 'tenant'>,
 ): Promise<void> {
-  const source_hash = keyedDigest(source, tenantSalt)
+  const source_hash = tenant.sourceHash(source)
   const members = { source_hash, count, window_seconds: windowSeconds }
   await journal.append([plainEntry('REFUSALS_DROPPED', members)])
 }

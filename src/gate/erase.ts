@@ -1,35 +1,33 @@
-import { hex } from '../core/hex.js'
-import { utf8 } from '../core/text.js'
-import type { Evidence } from '../ports.js'
+import type { ErasureScope } from '../ports.js'
+import { recordActor } from './actor.js'
 import { signed } from './signed-event.js'
 import type { Parts } from './stage.js'
 
-export type ErasureScope = Parameters<Evidence['erase']>[0]
+export type { ErasureScope }
 
 /**
  * Erasing is journalled (DESIGN §5), before and after: a stop in between leaves EVIDENCE_ERASING
- * without EVIDENCE_ERASED, and whoever reads that erases again. Lines are public and stay, so a
- * subject stands there as a salted digest only.
+ * without EVIDENCE_ERASED, and that erasure has to be ordered again. Lines are public and stay, so
+ * subject and actor stand there as pseudonyms only. Both lines name the key, so that what went dark on
+ * purpose can be told from a key that was destroyed by someone who can write to the disk.
  */
 export async function eraseEvidence(
   scope: ErasureScope,
   by: string,
-  parts: Pick<Parts, 'journal' | 'evidence' | 'signer' | 'crypto' | 'tenantSalt'>,
+  parts: Pick<Parts, 'journal' | 'evidence' | 'signer' | 'crypto' | 'ids' | 'tenant'>,
 ): Promise<{ readonly records: number }> {
+  const key = await parts.evidence.keyOf(scope)
+  const named = key === null ? {} : { key }
   const what =
     'subject' in scope
-      ? { subject_tag: subjectTag(scope.subject, parts), by }
-      : { operator: scope.operator, day: scope.day, by }
-  await parts.journal.append([signed('EVIDENCE_ERASING', what, parts)])
+      ? { subject_tag: parts.tenant.subjectTag(scope.subject), ...named }
+      : { operator: scope.operator, day: scope.day, ...named }
+  // The subject's name is what has to go: the record of who erased it says the tag, as the line does.
+  const who = await recordActor(by, { did: 'ERASE', scope: what }, parts)
+  await parts.journal.append([signed('EVIDENCE_ERASING', { ...what, ...who }, parts)])
   const records = await parts.evidence.erase(scope)
-  await parts.journal.append([signed('EVIDENCE_ERASED', { ...what, records }, parts)], {
+  await parts.journal.append([signed('EVIDENCE_ERASED', { ...what, ...who, records }, parts)], {
     urgent: true,
   })
   return { records }
 }
-
-/** The same subject has the same tag in one gate; without the gate's salt it cannot be guessed. */
-const subjectTag = (
-  subject: string,
-  { crypto, tenantSalt }: Pick<Parts, 'crypto' | 'tenantSalt'>,
-): string => hex(crypto.sha256(utf8(JSON.stringify(['erased-subject', tenantSalt, subject]))))

@@ -9,7 +9,6 @@ export type Reason = {
   readonly policy_ids?: readonly string[]
   readonly threshold?: Plain
   readonly observed?: Plain
-  readonly detail?: string
 }
 /** Members the caller may see in the problem document. */
 export type Tell = { readonly [name: string]: Plain }

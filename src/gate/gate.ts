@@ -8,6 +8,7 @@ import { type BackgroundDispatch, createBackground } from './approve-dispatch.js
 import { type Collectable, collect } from './collect.js'
 import { type Dropped, recordDropped } from './dropped.js'
 import { type ErasureScope, eraseEvidence } from './erase.js'
+import { type Backlog, watchEvidence } from './evidence-watch.js'
 import { startExpiry } from './expire-timer.js'
 import { govern } from './govern.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './halt.js'
@@ -95,6 +96,8 @@ export type Boot = {
   readonly keys: readonly PublicKeyRecord[]
   /** The last recorded set of judges, so that an unchanged start journals no change. */
   readonly recorded: MembersOf<'CONFIG_CHANGED'> | null
+  /** What the evidence store is compared with once the gate runs. */
+  readonly backlog: Backlog
 }
 
 /** Orphans are concluded and the canary is denied before this resolves: only then may anything listen. */
@@ -115,9 +118,10 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   const expiry = startExpiry(parts)
   await expiry.run()
   const background = createBackground(parts)
+  const watch = watchEvidence(parts, boot.backlog)
 
   const gate: Gate = {
-    read: createRead(parts),
+    read: createRead(parts, watch),
     report: parts.report,
     memory: createMemory(boot.memory ?? DEFAULT_MEMORY),
     identify: (caller) => identify(caller, parts),
@@ -141,6 +145,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
     expireDue: expiry.run,
     dispatchApproved: background.register,
     async stop() {
+      await watch.stop()
       await expiry.stop()
       await background.idle()
     },

@@ -5,14 +5,14 @@ import { admit } from './admit.js'
 import { type Answer, unrecorded } from './answer.js'
 import { approve } from './approve.js'
 import { authorize } from './authorize.js'
-import { constrain, withAsking } from './constrain.js'
+import { constrain, withAsking, withoutPending } from './constrain.js'
 import { send } from './dispatch.js'
 import { type Exit, RecordUnavailable, refuse, type Sent } from './exit.js'
 import { match } from './match.js'
 import { identify, open, recognize } from './open.js'
 import { record } from './record.js'
 import { reserve } from './reserve.js'
-import type { Constrained, Known, Opened, Parts, Reserved } from './stage.js'
+import type { Constrained, Known, Matched, Opened, Parts, Reserved } from './stage.js'
 import { afterWaiting, refusedBefore, stillWaiting } from './wait.js'
 
 /**
@@ -40,8 +40,12 @@ export async function judge(opened: Opened, dispatch: Dispatch, parts: Parts): P
   if (!parts.journal.health().ok || !parts.evidence.health().ok) {
     return unrecorded('record_unavailable', actionId, identified)
   }
+  let reached: Known = opened
+  const reach = (matched: Matched): void => {
+    reached = matched
+  }
   try {
-    return await answer(await pipeline(opened, dispatch, parts), parts)
+    return await answer(await pipeline(opened, dispatch, parts, reach), parts)
   } catch (error) {
     const detail = error instanceof RecordUnavailable ? error.message : String(error)
     if (error instanceof RecordUnavailable) {
@@ -50,15 +54,22 @@ export async function judge(opened: Opened, dispatch: Dispatch, parts: Parts): P
     }
     // The gate's own failure, and nothing had been sent: \`send\` throws nothing else, and not after.
     parts.report({ level: 'error', event: 'gate_failed', actionId, detail })
-    return record(refuse(opened, 'gate_failed'), parts)
+    return record(refuse(withoutPending(reached), 'gate_failed'), parts)
   }
 }
 
-async function pipeline(opened: Opened, dispatch: Dispatch, parts: Parts): Promise<Exit | Sent> {
+/** `reach` is told what is known of the call, for the record of a failure further on. */
+async function pipeline(
+  opened: Opened,
+  dispatch: Dispatch,
+  parts: Parts,
+  reach: (matched: Matched) => void,
+): Promise<Exit | Sent> {
   const recognized = recognize(opened)
   if ('exit' in recognized) return recognized
   const matched = match(recognized, parts)
   if ('exit' in matched) return matched
+  reach(matched)
   const admitted = admit(matched, parts)
   if ('exit' in admitted) return admitted
   const constrained = constrain(admitted, parts)

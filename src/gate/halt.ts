@@ -1,4 +1,5 @@
 import type { HaltScope } from '../core/journal/lines/operate.js'
+import { recordActor } from './actor.js'
 import { signed } from './signed-event.js'
 import type { Parts } from './stage.js'
 
@@ -18,11 +19,12 @@ export function haltFor(
   return halts.find((halt) => halt.kind === 'all' || call[halt.kind] === halt.name) ?? null
 }
 
-/** Journals the change, signed; the caller turns the generation after it resolves. */
+/** Journals the change, signed, with a pseudonym of who made it; the caller turns the generation after it resolves. */
 export async function recordHalt(
-  parts: Pick<Parts, 'journal' | 'signer'>,
+  parts: Pick<Parts, 'journal' | 'signer' | 'evidence' | 'ids' | 'crypto' | 'tenant'>,
   change: { readonly type: 'HALT' | 'RESUME'; readonly scope: HaltScope; readonly by: string },
 ): Promise<void> {
   const { type, scope, by } = change
-  await parts.journal.append([signed(type, { scope, by }, parts)])
+  const who = await recordActor(by, { did: type, scope: { ...scope } }, parts)
+  await parts.journal.append([signed(type, { scope, ...who }, parts)])
 }

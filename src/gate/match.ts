@@ -1,5 +1,6 @@
 import type { Call, UnreadBody } from '../core/call/call.js'
 import { digestRequest } from '../core/call/digest.js'
+import { malformedInWords } from '../core/call/malformed.js'
 import { requestLine } from '../core/call/name.js'
 import { bodyOf, routeCall } from '../core/call/read.js'
 import { match as matchRule } from '../core/manifest/match.js'
@@ -43,7 +44,16 @@ export function match(opened: Recognized, parts: Parts): Matched | Refused {
   const { rule, manifest, manifestDigest } = found.route
   const mode = world.mode === 'observe' || manifest.mode === 'observe' ? 'observe' : 'enforce'
   const call = routeCall(opened.call, received, found.upstream)
-  const known = advance(opened, { call, rule, manifest, manifestDigest, mode })
+  const { requestDigest, requestOctets } = digestRequest(call, rule, parts)
+  const known = advance(opened, {
+    call,
+    rule,
+    manifest,
+    manifestDigest,
+    mode,
+    requestDigest,
+    requestOctets,
+  })
   const read = readArgs(found, call)
   if (!read.ok) {
     return refuse(
@@ -56,8 +66,7 @@ export function match(opened: Recognized, parts: Parts): Matched | Refused {
   const { args, body, notJudged, notRead } = read
   const unread = mode === 'enforce' ? unreadName(known, notRead) : null
   if (unread !== null) return unread
-  const { requestDigest, requestOctets } = digestRequest(call, rule, parts)
-  return advance(known, { args, body, notJudged, notRead, requestDigest, requestOctets })
+  return advance(known, { args, body, notJudged, notRead })
 }
 
 /** Frameworks act on what the gate ignores; in observe mode the names are recorded instead (DESIGN §6). */
@@ -78,7 +87,8 @@ function unreadBody(opened: Recognized, body: UnreadBody, parts: Parts): Refused
   switch (body.kind) {
     case 'malformed': {
       const { fault } = body
-      return refuse(opened, 'request_malformed', { observed: fault }, { fault })
+      const tell = { fault: malformedInWords(fault) }
+      return refuse(opened, 'request_malformed', { observed: fault }, tell)
     }
     case 'too_large':
       return refuse(opened, 'body_too_large')

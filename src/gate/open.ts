@@ -31,8 +31,8 @@ function failed(error: unknown, parts: Parts): Identified {
 export function recognize(opened: Opened): Recognized | Refused {
   if (isRecognized(opened)) return opened
   const { identified } = opened
-  const detail = identified.kind === 'unknown' ? identified.why : ''
-  return refuse(opened, 'unauthenticated', { detail })
+  const observed = identified.kind === 'unknown' ? identified.why : ''
+  return refuse(opened, 'unauthenticated', { observed })
 }
 
 const isRecognized = (opened: Opened): opened is Recognized => opened.identified.kind === 'known'

@@ -1,5 +1,5 @@
 import { hex } from '../core/hex.js'
-import { jsonDigest } from '../core/json/build.js'
+import { canonicalOf, jsonDigest } from '../core/json/build.js'
 import { utf8 } from '../core/text.js'
 import type { Parts } from './stage.js'
 import { writeCapsule } from './write-capsule.js'
@@ -13,7 +13,7 @@ export type PassedThrough = {
 
 /**
  * A request on a route the operator took out of the promises: informational, effect dispatched and
- * claimed, never confirmed. The target goes into the request digest only.
+ * claimed, never confirmed. The target goes into the request digest only, salted so that it cannot be guessed.
  */
 export async function recordPassThrough(
   passed: PassedThrough,
@@ -22,6 +22,7 @@ export async function recordPassThrough(
   const { crypto, journal } = parts
   const world = parts.world()
   const actionId = parts.ids.actionId()
+  const salt = parts.tenant.passThroughSalt(canonicalOf({ ...passed }))
   const empty = { alg: 'sha-256', digest: hex(crypto.sha256(utf8(''))), length: 0 } as const
   const capsule = await writeCapsule(
     {
@@ -41,7 +42,7 @@ export async function recordPassThrough(
             effect: {
               type: 'dev.capsulegate.pass_through',
               irreversibility_class: 'two_way',
-              request_digest: jsonDigest({ ...passed, salt: parts.tenantSalt }, crypto),
+              request_digest: jsonDigest({ ...passed, salt }, crypto),
               request_octets: empty,
             },
             observation: { kind: 'claimed', ok: true },

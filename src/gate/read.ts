@@ -1,6 +1,5 @@
 import type { ApprovalDocument } from '../core/approval/document.js'
 import { readDocument } from '../core/approval/read-document.js'
-import { pseudonym } from '../core/approval/voter.js'
 import type { OpenItem } from '../core/capsule/open-item.js'
 import type { LineOf } from '../core/journal/vocabulary.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
@@ -17,6 +16,9 @@ import type {
   StandingGrant,
 } from '../ports.js'
 import { type Check, checksOf, watchVerification } from './checks.js'
+import { type AbsentEvidence, absentEvidence } from './evidence-absent.js'
+import type { EvidenceWatch } from './evidence-watch.js'
+import { findEvidence } from './find-evidence.js'
 import type { Halts } from './halt.js'
 import { blockedAfter } from './open-items.js'
 import { type OwnAction, ownAction } from './own-action.js'
@@ -54,7 +56,10 @@ export type Read = {
   halts(): Halts
   /** What judges calls right now. */
   judges(): World
-  evidence(actionId: string): Promise<Found<readonly EvidencePart[]>>
+  /** Of an action, or the one part with that digest. */
+  evidence(id: string): Promise<Found<readonly EvidencePart[]>>
+  /** Digests of the action's lines whose evidence is gone. */
+  absentEvidence(actionId: string): Promise<readonly AbsentEvidence[]>
   keys(): readonly PublicKeyRecord[]
   head(): Head
   /** Lines with seq ≥ from, as they stand in the file. */
@@ -64,11 +69,14 @@ export type Read = {
   checks(): readonly Check[]
   /** Of older segments, which are read behind the running gate. */
   verification(): Check
+  /** Of the evidence that lines must have, which is compared behind the running gate. */
+  evidenceRecords(): Check
+  evidenceAbsent(): ReturnType<EvidenceWatch['absent']>
   /** Whether a record can be written at this moment. */
   canRecord(): boolean
 }
 
-export function createRead(parts: Parts): Read {
+export function createRead(parts: Parts, watch: EvidenceWatch): Read {
   const { journal, state, evidence } = parts
   return {
     async action(id) {
@@ -95,23 +103,23 @@ export function createRead(parts: Parts): Read {
       const document = readDocument(found.value.value)
       return document === null ? { state: 'damaged' } : { state: 'present', document }
     },
-    hasVoted(name, { votes }) {
-      const voter = pseudonym(name, parts.tenantSalt)
-      return votes.some((vote) => vote.voter === voter)
-    },
+    hasVoted: (name, { votes }) => votes.some(({ voter }) => parts.tenant.isVoter(voter, name)),
     awaiting: () => state.awaiting(),
     blocked: (after, size) => blockedAfter(after, size, parts),
     standingGrants: () => state.standingGrants(parts.clock.now()),
     isStanding: (grant) => state.isStanding(grant),
     halts: parts.halts,
     judges: parts.world,
-    evidence: (actionId) => evidence.byAction(actionId),
+    evidence: (id) => findEvidence(id, evidence),
+    absentEvidence: (actionId) => absentEvidence(actionId, parts, watch.erasure),
     keys: parts.keys,
     head: () => journal.head(),
     lines: (from) => journal.lines(from),
     subscribe: parts.subscribe,
     checks: () => checksOf(parts),
     verification: watchVerification(parts),
+    evidenceRecords: watch.check,
+    evidenceAbsent: watch.absent,
     canRecord: () => journal.health().ok && evidence.health().ok,
   }
 }

@@ -1,8 +1,11 @@
-import type { By } from '../core/capsule/input.js'
+import type { By, CapsuleInput, EffectMeta } from '../core/capsule/input.js'
+import { type DispatchEvidence, dispatchEvidence } from '../core/journal/dispatch-evidence.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
+import { read } from '../core/json/shape.js'
+import type { EvidencePart } from '../ports.js'
 import { recallRun } from './resolve-recall.js'
 import type { Parts } from './stage.js'
-import { decidedAction, writeCapsule } from './write-capsule.js'
+import { decidedAction, type Happening, writeCapsule } from './write-capsule.js'
 
 /** An ACTION_DISPATCHED line that no capsule concludes, as the fold found it. */
 export type Orphan = MembersOf<'ACTION_DISPATCHED'>
@@ -17,47 +20,94 @@ export async function recover(orphans: readonly Orphan[], parts: Parts): Promise
   return orphans.length
 }
 
+/** What the gate signs here it takes from sealed evidence; the line says only that there was a dispatch. */
 async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
+  const { action_id: actionId } = orphan
+  const found = await parts.evidence.byAction(actionId)
+  const kept = found.state === 'present' ? found.value : []
+  const shown = shownBy(kept, actionId)
   await writeCapsule(
     {
       what: {
         kind: 'verdict',
-        input: {
-          identity: decidedAction(orphan.action_id, orphan, parts.journal.timestamp()),
-          verdict: {
-            kind: 'recovered',
-            by: await behind(orphan, parts),
-            effect: {
-              type: orphan.effect_type,
-              irreversibility_class: orphan.irreversibility_class,
-              request_digest: orphan.request_digest,
-              request_octets: orphan.request_octets,
-            },
-          },
-          constraints: orphan.constraints,
-          extensions: {
-            'dev.capsulegate.manifest_digest': orphan.manifest_digest,
-            'dev.capsulegate.policy_digest': orphan.policy_digest,
-            'dev.capsulegate.mode': orphan.mode,
-            'dev.capsulegate.decision_id': orphan.decision_id,
-          },
-          ...(orphan.supersedes === undefined ? {} : { chain: { supersedes: orphan.supersedes } }),
-        },
+        input: shown === null ? unshown(orphan, parts) : await inputOf(shown, parts),
       },
       // Put before the dispatch line, when the call was judged.
       evidence: null,
       settles: { outcome: 'commit', replayable: false },
+      ...(shown === null ? {} : capturedIn(kept, shown)),
       urgent: true,
     },
     parts,
   )
-  parts.report({ level: 'warn', event: 'recovered', actionId: orphan.action_id })
+  parts.report({ level: 'warn', event: 'recovered', actionId })
+  if (shown !== null) return
+  const why = found.state === 'present' ? 'it does not show the dispatch' : `it is ${found.state}`
+  const detail = `the evidence cannot be used, because ${why}: its capsule claims no constraint, mode or authority`
+  parts.report({ level: 'error', event: 'recovered_without_evidence', actionId, detail })
 }
 
+/** The part that was sealed for this very action; evidence from before 0.2 has none. */
+function shownBy(kept: readonly EvidencePart[], actionId: string): DispatchEvidence | null {
+  const part = kept.find(({ kind }) => kind === 'dispatch')
+  const got = part === undefined ? null : read(dispatchEvidence, part.value)
+  return got?.ok === true && got.value.action_id === actionId ? got.value : null
+}
+
+async function inputOf(shown: DispatchEvidence, parts: Parts): Promise<CapsuleInput> {
+  return {
+    identity: decidedAction(shown.action_id, shown, parts.journal.timestamp()),
+    verdict: {
+      kind: 'recovered',
+      evidence: 'present',
+      by: await behind(shown, parts),
+      effect: effectOf(shown),
+    },
+    constraints: shown.constraints ?? [],
+    extensions: {
+      'dev.capsulegate.manifest_digest': shown.manifest_digest,
+      'dev.capsulegate.policy_digest': shown.policy_digest,
+      'dev.capsulegate.mode': shown.mode,
+      'dev.capsulegate.decision_id': shown.decision_id,
+    },
+    ...chainOf(shown),
+  }
+}
+
+/** A request may have left, so there is a record of it; of how it was judged nothing can be shown. */
+const unshown = (orphan: Orphan, parts: Parts): CapsuleInput => ({
+  identity: decidedAction(orphan.action_id, orphan, parts.journal.timestamp()),
+  verdict: { kind: 'recovered', evidence: 'missing', effect: effectOf(orphan) },
+  constraints: [],
+  extensions: { 'dev.capsulegate.decision_id': orphan.decision_id },
+  ...chainOf(orphan),
+})
+
+const effectOf = (sent: DispatchEvidence | Orphan): EffectMeta => ({
+  type: sent.effect_type,
+  irreversibility_class: sent.irreversibility_class,
+  request_digest: sent.request_digest,
+  request_octets: sent.request_octets,
+})
+
+/** The item this call was closing stays closed: its grant is spent. */
+const chainOf = ({ supersedes }: Pick<Orphan, 'supersedes'>): Pick<CapsuleInput, 'chain'> =>
+  supersedes === undefined ? {} : { chain: { supersedes } }
+
+const capturedIn = (
+  kept: readonly EvidencePart[],
+  { request_octets }: DispatchEvidence,
+): Pick<Happening, 'captured'> =>
+  kept.some(({ kind, digest }) => kind === 'request' && digest === request_octets.digest)
+    ? { captured: ['request'] }
+    : {}
+
 /** On whose word it had been sent: a person's, if that can still be shown; else the grant it names. */
-async function behind({ grant, decision_id }: Orphan, parts: Parts): Promise<By> {
+async function behind(shown: DispatchEvidence, parts: Parts): Promise<By> {
+  const { grant, decision_id } = shown
   if (grant === undefined) return { kind: 'policy' }
   const approval = grant === decision_id ? await parts.state.approval(decision_id) : null
-  const recalled = approval === null ? null : await recallRun(approval, parts)
+  const asked = approval?.requestDigest === shown.request_digest ? approval : null
+  const recalled = asked === null ? null : await recallRun(asked, parts)
   return recalled?.run.by ?? { kind: 'grant', authority: grant }
 }

@@ -1,4 +1,4 @@
-import { legacyDigest } from '../core/call/digest.js'
+import { olderDigests } from '../core/call/digest.js'
 import type { Observation } from '../core/capsule/observation.js'
 import { parse } from '../core/json/parse.js'
 import { toPlain } from '../core/json/value.js'
@@ -42,7 +42,9 @@ export const isSameRequest = (
   { requestDigest }: KeyState,
   known: Constrained,
   parts: Parts,
-): boolean => requestDigest === known.requestDigest || requestDigest === legacyDigest(known, parts)
+): boolean =>
+  requestDigest === known.requestDigest ||
+  olderDigests(known, parts).some((older) => older.requestDigest === requestDigest)
 
 /** The response among an action's evidence, where it was kept. */
 export function storedResponse(evidence: readonly EvidencePart[]): HeldResponse | null {

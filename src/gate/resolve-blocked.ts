@@ -1,10 +1,11 @@
 import { HumanDecision } from '../core/capsule/human.js'
 import type { OpenItem } from '../core/capsule/open-item.js'
-import { jsonDigest } from '../core/json/build.js'
-import type { EvidencePart } from '../ports.js'
 import { saltedPart } from './dispatch.js'
 import { openItem } from './open-items.js'
+import { reasonPart } from './reason.js'
+import { signed } from './signed-event.js'
 import type { Parts } from './stage.js'
+import { subjectOf } from './subject.js'
 import { decidedAction, evidenceOf, writeCapsule } from './write-capsule.js'
 
 /** Authenticated by the caller; never an agent. */
@@ -45,13 +46,8 @@ async function close(
     { ...item, approver: person.name, assurance: person.assurance, reason },
     parts,
   )
-  const why = { code: 'item_closed', detail: reason, tenant_salt: parts.tenantSalt }
-  const told: EvidencePart = {
-    digest: jsonDigest(why, parts.crypto),
-    kind: 'reason',
-    name: 'item_closed',
-    value: why,
-  }
+  // The person's own words are in their vote: a reason holds codes alone (seed §5.4).
+  const told = reasonPart('item_closed', { code: 'item_closed' }, parts)
   const decision = HumanDecision.authenticated({
     decisionId: item.decision_id,
     // A blocked call never became an effect: the item itself is what the person saw.
@@ -74,7 +70,25 @@ async function close(
           chain: { supersedes: item.capsule_id },
         },
       },
-      evidence: evidenceOf({ operator: item.operator, actionId }, at, [shown, told]),
+      evidence: evidenceOf(
+        { operator: item.operator, actionId },
+        at,
+        [shown, told],
+        await subjectOf(item.action_id, parts),
+      ),
+      // `human_disposed` rests on a signed line, here as for votes: a verifier needs no exception.
+      beside: () => [
+        signed(
+          'ITEM_CLOSED',
+          {
+            on: item.capsule_id,
+            voter: parts.tenant.voter(person.name),
+            assurance: person.assurance,
+            evidence_digest: shown.digest,
+          },
+          parts,
+        ),
+      ],
     },
     parts,
   )

@@ -1,5 +1,4 @@
 import type { Bounds } from '../core/approval/bounds.js'
-import { pseudonym } from '../core/approval/voter.js'
 import { type Assent, HumanDecision } from '../core/capsule/human.js'
 import type { By } from '../core/capsule/input.js'
 import { verifyEvent } from '../core/journal/event.js'
@@ -54,13 +53,14 @@ export async function recallRun(approval: Approval, parts: Parts): Promise<Recal
   }
   const people = votes.filter(({ vote }) => vote.by === 'person')
   const machine = votes.find(({ vote }) => vote.by === 'machine')
-  const enough = new Set(people.map(({ vote }) => vote.voter)).size >= approval.hitl.quorum
+  // By name: a vote from before an upgrade has another pseudonym of the same person.
+  const enough = new Set(people.map(({ said }) => said.name)).size >= approval.hitl.quorum
   const last = people.at(-1)
   const by: By | null =
     enough && last !== undefined
       ? { kind: 'human', decision: HumanDecision.authenticated(assentOf(approval, last)) }
       : machine !== undefined && approval.hitl.quorum === 1
-        ? { kind: 'grant', authority: machine.said.name }
+        ? { kind: 'grant', authority: machine.vote.voter }
         : null
   if (by === null) return null
   const said = votes.flatMap(({ said }) => (said.bounds === undefined ? [] : [said.bounds]))
@@ -98,7 +98,7 @@ async function recallVote(
     said.document_digest === approval.documentDigest &&
     said.outcome === vote.outcome &&
     said.by === vote.by &&
-    pseudonym(said.name, parts.tenantSalt) === vote.voter
+    parts.tenant.isVoter(vote.voter, said.name)
   return same ? said : null
 }
 

@@ -1,7 +1,6 @@
 import { brokenBound, readBounds } from '../core/approval/bounds.js'
 import type { ApprovalDocument } from '../core/approval/document.js'
 import { readArgument, readDocument } from '../core/approval/read-document.js'
-import { pseudonym } from '../core/approval/voter.js'
 import { HumanDecision } from '../core/capsule/human.js'
 import type { Facts } from '../core/manifest/inputs.js'
 import type { ArgValue } from '../core/manifest/typed-value.js'
@@ -11,6 +10,7 @@ import { saltedPart } from './dispatch.js'
 import { type Decision, type Resolution, refused } from './resolve-model.js'
 import { signed } from './signed-event.js'
 import type { Parts } from './stage.js'
+import { subjectOf } from './subject.js'
 import { type Transition, transition } from './transition.js'
 
 export type Recording = {
@@ -134,7 +134,9 @@ const settled = (
 
 /** The one place where a person's word becomes a human decision, besides its recall. */
 function byOf(approval: Approval, { decider, outcome }: Decision, parts: Parts): Transition['by'] {
-  if (decider.kind === 'machine') return { kind: 'machine', authority: decider.name }
+  if (decider.kind === 'machine') {
+    return { kind: 'machine', authority: parts.tenant.voter(decider.name) }
+  }
   return {
     kind: 'human',
     decision: HumanDecision.authenticated({
@@ -187,7 +189,7 @@ function voteEntry(
     {
       approval_id: approval.approvalId,
       on: approval.parent,
-      voter: pseudonym(decider.name, parts.tenantSalt),
+      voter: parts.tenant.voter(decider.name),
       by: decider.kind,
       outcome: outcome.kind,
       document_digest: approval.documentDigest,
@@ -215,18 +217,15 @@ export const grantEntry = (approval: Approval, parts: Parts): JournalEntry =>
   )
 
 /** Beside the document it is about: an approving vote has no capsule of its own. */
-const putVote = (
+async function putVote(
   { operator, approvalId }: Approval,
   part: EvidencePart,
-  { evidence, journal }: Parts,
-): Promise<void> =>
-  evidence.put({
-    actionId: approvalId,
-    operator,
-    subject: null,
-    at: journal.timestamp(),
-    parts: [part],
-  })
+  parts: Parts,
+): Promise<void> {
+  const subject = await subjectOf(approvalId, parts)
+  const at = parts.journal.timestamp()
+  await parts.evidence.put({ actionId: approvalId, operator, subject, at, parts: [part] })
+}
 
 /** A grant under rules that are gone would be void: the decider is told instead of left to wonder. */
 function staleness(approval: Approval, parts: Parts): string | null {

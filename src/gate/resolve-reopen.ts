@@ -1,5 +1,4 @@
 import { rolesAt } from '../core/approval/deadline.js'
-import { pseudonym } from '../core/approval/voter.js'
 import type { Approval } from '../ports.js'
 import { saltedPart } from './dispatch.js'
 import { haltFor } from './halt.js'
@@ -7,6 +6,7 @@ import { stands } from './refusal.js'
 import { type Decider, type Resolution, refused } from './resolve-model.js'
 import { signed } from './signed-event.js'
 import type { Parts } from './stage.js'
+import { subjectOf } from './subject.js'
 
 export type Reopening =
   | { readonly kind: 'reopened' }
@@ -66,9 +66,10 @@ async function lift(
     { approval_id: approvalId, on, name, roles, reason },
     parts,
   )
+  const subject = await subjectOf(approvalId, { evidence })
   const at = journal.timestamp()
-  await evidence.put({ actionId: approvalId, operator, subject: null, at, parts: [part] })
-  const voter = pseudonym(name, parts.tenantSalt)
+  await evidence.put({ actionId: approvalId, operator, subject, at, parts: [part] })
+  const voter = parts.tenant.voter(name)
   const members = { approval_id: approvalId, on, voter, evidence_digest: part.digest }
   await journal.append([signed('REFUSAL_LIFTED', members, { ...parts, journal })])
 }

@@ -1,5 +1,4 @@
 import { meets, rolesAt } from '../core/approval/deadline.js'
-import { pseudonym } from '../core/approval/voter.js'
 import type { Approval, Vote } from '../ports.js'
 import { haltFor } from './halt.js'
 import { type Decision, type Outcome, type Resolution, refused } from './resolve-model.js'
@@ -94,10 +93,10 @@ const isForPeople = ({ hitl }: Approval, { kind }: Outcome): boolean =>
 
 /** A decision delivered twice is one decision. */
 function repeated(approval: Approval, decision: Decision, parts: Parts): Resolution | null {
-  const voter = pseudonym(decision.decider.name, parts.tenantSalt)
+  const isOwn = (vote: Vote): boolean => parts.tenant.isVoter(vote.voter, decision.decider.name)
   const { kind } = decision.outcome
   const { state, votes, hitl, decided } = approval
-  const own = votes.find((vote) => vote.voter === voter)
+  const own = votes.find(isOwn)
   const told = {
     kind: 'recorded',
     repeated: true,
@@ -110,7 +109,7 @@ function repeated(approval: Approval, decision: Decision, parts: Parts): Resolut
   if (own !== undefined && state.kind === 'pending') {
     return refused('already_voted', 'you have approved this request', 'approve')
   }
-  if (decided === null || decided.voter !== voter || decided.outcome !== kind) return null
+  if (decided === null || !isOwn(decided) || decided.outcome !== kind) return null
   if (kind === 'deny' && state.kind === 'closed') {
     return { ...told, state: 'refused', capsuleId: state.capsuleId }
   }
@@ -138,7 +137,7 @@ async function lost(
   parts: Parts,
 ): Promise<Resolution> {
   const { approvalId, parent } = approval
-  const voter = pseudonym(decider.name, parts.tenantSalt)
+  const voter = parts.tenant.voter(decider.name)
   const members = { approval_id: approvalId, on: parent, voter, outcome: outcome.kind, first }
   await parts.journal.append([signed('DECISION_LOST', members, parts)])
   return refused('already_decided', `it stands as ${first}`, first)

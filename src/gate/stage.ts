@@ -3,6 +3,7 @@ import type { Call, ReadCall } from '../core/call/call.js'
 import type { By } from '../core/capsule/input.js'
 import type { Capsule, ConstraintRecord, Mode, Octets } from '../core/capsule/model.js'
 import type { Crypto } from '../core/crypto.js'
+import type { SignedHead } from '../core/journal/head.js'
 import type { LoadedManifest, Router } from '../core/manifest/match.js'
 import type { Hitl, Manifest, ToolRule } from '../core/manifest/model.js'
 import type { Args, NotJudged, NotRead } from '../core/manifest/read-result.js'
@@ -19,11 +20,11 @@ import type {
   Ids,
   Journal,
   Line,
-  OctetsDigest,
   PolicyDecision,
   PolicyEngine,
   Signer,
   State,
+  TenantKeys,
   Timer,
 } from '../ports.js'
 import type { Ending } from './exit.js'
@@ -52,10 +53,8 @@ export type Parts = {
   readonly timer: Timer
   readonly ids: Ids
   readonly identity: Identity
-  /** Secret per tenant; makes digests of guessable values useless to a guesser (seed §13). */
-  readonly tenantSalt: string
-  /** HMAC-SHA-256 under that secret, for octets that pass through a mount. */
-  readonly saltedDigest: () => OctetsDigest
+  /** Makes digests of guessable values useless to a guesser (seed §13). */
+  readonly tenant: TenantKeys
   readonly world: () => World
   readonly halts: () => Halts
   /** Whether anybody can be asked; without, a route to a human ends as an open item for an operator. */
@@ -87,6 +86,8 @@ export type GateReport = {
   readonly event: string
   readonly actionId?: string
   readonly detail?: string
+  /** The journal's newest signed head, for readers of the log to keep. */
+  readonly head?: SignedHead
 }
 
 // Each stage takes the previous stage's value and adds its own (DESIGN §3).

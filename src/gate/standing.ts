@@ -1,6 +1,6 @@
 import { type Bounds, readBounds } from '../core/approval/bounds.js'
 import { hollowBounds } from '../core/approval/hollow-bounds.js'
-import { pseudonym } from '../core/approval/voter.js'
+import { boundsPlace } from '../core/journal/sealed-place.js'
 import type { ToolRule } from '../core/manifest/model.js'
 import type { Approval } from '../ports.js'
 import { brokenBy } from './approve-find.js'
@@ -42,10 +42,13 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
         standing: true,
         agent,
         tool,
-        bounds,
+        sealed_bounds: parts.tenant.bounds.seal(
+          JSON.stringify(bounds),
+          boundsPlace({ grant, agent, tool }),
+        ),
         expires_at: new Date(Date.parse(expiresAt)).toISOString(),
         uses,
-        voter: pseudonym(by, parts.tenantSalt),
+        voter: parts.tenant.voter(by),
         evidence_digest: part.digest,
       },
       parts,
@@ -56,7 +59,7 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
 
 /** The caller turns the generation after it resolves, so that calls not yet sent are stopped too (promise 5). */
 export async function revokeStanding(grant: string, by: string, parts: Parts): Promise<void> {
-  const voter = pseudonym(by, parts.tenantSalt)
+  const voter = parts.tenant.voter(by)
   await parts.journal.append([signed('GRANT_REVOKED', { grant, voter }, parts)])
 }
 

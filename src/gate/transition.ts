@@ -2,11 +2,12 @@ import type { Deadline } from '../core/approval/deadline.js'
 import type { HumanDecision } from '../core/capsule/human.js'
 import type { Verdict } from '../core/capsule/input.js'
 import type { ConstraintRecord, ExpiryPolicy } from '../core/capsule/model.js'
-import { jsonDigest } from '../core/json/build.js'
-import type { Plain } from '../core/json/value.js'
 import { TABLE, type TransitionCode } from '../core/verdict/table.js'
 import type { Approval, EvidencePart, JournalEntry } from '../ports.js'
+import { aboutApproval } from './about.js'
+import { reasonPart } from './reason.js'
 import type { Parts } from './stage.js'
+import { subjectOf } from './subject.js'
 import { decidedAction, evidenceOf, writeCapsule } from './write-capsule.js'
 
 /** One step of an open item that no call makes: decided, postponed, passed on, over. */
@@ -34,7 +35,8 @@ export type Transition = {
 export async function transition(step: Transition, parts: Parts): Promise<{ capsuleId: string }> {
   const { approval, actionId, at, events = [] } = step
   const { operator } = approval
-  const reason = reasonPart(step, parts)
+  const reason = reasonPart(step.code, reasonOf(step), parts)
+  const subject = await subjectOf(approval.approvalId, parts)
   const capsule = await writeCapsule(
     {
       what: {
@@ -53,10 +55,11 @@ export async function transition(step: Transition, parts: Parts): Promise<{ caps
           chain: { supersedes: approval.parent },
         },
       },
-      evidence: evidenceOf({ operator, actionId }, at, [...step.evidence, reason]),
+      evidence: evidenceOf({ operator, actionId }, at, [...step.evidence, reason], subject),
       // A decision without its evidence is none, and nobody waits for it as a call does.
       awaited: true,
       beside: () => events,
+      ...aboutApproval(approval),
     },
     parts,
   )
@@ -90,11 +93,7 @@ function verdictOf({ code, by, expiry }: Transition, reason_digest: string): Ver
   }
 }
 
-function reasonPart({ code, approval }: Transition, parts: Parts): EvidencePart {
-  const value: Plain = {
-    code,
-    observed: approval.state.kind === 'approved' ? 'approved_unused' : 'undecided',
-    tenant_salt: parts.tenantSalt,
-  }
-  return { digest: jsonDigest(value, parts.crypto), kind: 'reason', name: code, value }
-}
+const reasonOf = ({ code, approval }: Transition) => ({
+  code,
+  observed: approval.state.kind === 'approved' ? 'approved_unused' : 'undecided',
+})

@@ -3,7 +3,7 @@ import type { CapsuleInput, Identity } from '../core/capsule/input.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { buildOutcome, type OutcomeInput } from '../core/capsule/outcome.js'
 import { capsuleEntry } from '../core/journal/entry.js'
-import type { About } from '../core/journal/lines/call.js'
+import type { About, Captured } from '../core/journal/lines/call.js'
 import { subjectUrn } from '../core/statement/header.js'
 import { toSeal } from '../core/statement/seal.js'
 import type { EvidencePart, EvidenceRecord, JournalEntry, Settlement } from '../ports.js'
@@ -27,6 +27,8 @@ export type Happening = {
     | { readonly outcome: 'release' }
     | { readonly outcome: 'commit'; readonly replayable: boolean }
   readonly about?: About
+  /** Octets of the effect that the evidence holds whole (`capture: full`). */
+  readonly captured?: Captured
   /** Lines that stand beside the capsule in one append. */
   readonly beside?: (capsule: Capsule) => readonly JournalEntry[]
   /** Concludes something that was sent: may use the space set aside for that. */
@@ -62,7 +64,7 @@ export async function writeCapsule(happening: Happening, parts: Writing): Promis
   return capsule
 }
 
-function entryOf(capsule: Capsule, { what, settles, about }: Happening): JournalEntry {
+function entryOf(capsule: Capsule, { what, settles, about, captured }: Happening): JournalEntry {
   const { action_id } = capsule
   const statement = what.kind === 'verdict' ? 'agent_action' : 'outcome'
   const subject =
@@ -72,6 +74,7 @@ function entryOf(capsule: Capsule, { what, settles, about }: Happening): Journal
     capsule,
     ...(settles === undefined ? {} : { settles: { action_id, ...told(settles) } }),
     ...(about === undefined ? {} : { about }),
+    ...(captured === undefined ? {} : { captured }),
   })
 }
 
@@ -92,9 +95,10 @@ export const decidedAction = (
   timestamp: string,
 ): Identity => ({ action_id, action_type: 'decide', operator, developer, timestamp })
 
-/** The evidence of a capsule that no call wrote: under the operator's key of its day. */
+/** The evidence of a capsule that no call wrote: under its subject's key, or the operator's of its day. */
 export const evidenceOf = (
   { operator, actionId }: Subject,
   at: string,
   parts: readonly EvidencePart[],
-): EvidenceRecord => ({ actionId, operator, subject: null, at, parts })
+  subject: string | null = null,
+): EvidenceRecord => ({ actionId, operator, subject, at, parts })

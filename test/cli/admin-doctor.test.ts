@@ -55,6 +55,7 @@ describe('doctor', () => {
     const names = new Set(checks.map(({ name }) => name))
     for (const name of [
       ...['config', 'permissions', 'keys', 'disk', 'tokens', 'journal', 'clock', 'second head'],
+      'evidence',
       ...['manifests', 'policy', 'upstream default', 'admin listener'],
     ]) {
       expect(names).toContain(name)
@@ -102,6 +103,34 @@ describe('doctor', () => {
       return () => writeFileSync(journal, `${lines.join('\n')}\n`)
     })
     expect(bad(ahead.checks).map(({ name }) => name)).toEqual(['clock'])
+  })
+
+  it('tells evidence that is missing from evidence that is damaged', async () => {
+    const segment = join(home.data, 'evidence', 'segments', '0000000001.seg')
+    const bytes = readFileSync(segment)
+    const gone = await broken(() => {
+      rmSync(segment)
+      return () => writeFileSync(segment, bytes)
+    })
+    const changed = Buffer.from(bytes)
+    changed.writeUInt8((changed.at(-30) ?? 0) ^ 1, changed.length - 30)
+    const flipped = await broken(() => {
+      writeFileSync(segment, changed)
+      return () => writeFileSync(segment, bytes)
+    })
+    for (const [{ code, checks }, said] of [
+      [gone, /[1-9]\d* missing, 0 damaged/],
+      [flipped, /0 missing, [1-9]\d* damaged/],
+    ] as const) {
+      expect(code).toBe(1)
+      expect(bad(checks)).toEqual([
+        expect.objectContaining({
+          name: 'evidence',
+          detail: expect.stringMatching(said),
+          fix: expect.stringContaining('ledger verify --evidence'),
+        }),
+      ])
+    }
   })
 
   it('warns of an admin listener others reach and of a missing second head', async () => {

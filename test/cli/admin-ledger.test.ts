@@ -169,7 +169,7 @@ describe('ledger, beside a running gate', () => {
 describe('ledger verify', () => {
   it('passes the folder, and finds a line changed, a tail cut off and an older copy', async () => {
     const good = await ledger('verify', '--head', head())
-    expect([good.code, good.out]).toEqual([0, expect.stringContaining('is here')])
+    expect([good.code, good.out]).toEqual([0, expect.stringContaining('complete up to head')])
     const copy = await import('node:fs').then(({ cpSync }) => {
       const folder = join(out, 'copy')
       cpSync(data, folder, { recursive: true })
@@ -182,6 +182,12 @@ describe('ledger verify', () => {
     const whole = readFileSync(newest, 'utf8')
     const lines = whole.trimEnd().split('\n')
     writeFileSync(newest, `${lines.slice(0, -1).join('\n')}\n`)
+    const uncovered = await check()
+    expect([uncovered.code, uncovered.out]).toEqual([
+      3,
+      expect.stringContaining('1 lines stand behind'),
+    ])
+    writeFileSync(newest, `${lines.slice(0, -2).join('\n')}\n`)
     const behind = await check()
     expect([behind.code, behind.out]).toEqual([1, expect.stringContaining('older copy')])
     writeFileSync(newest, whole.replace('"human_disposed":false', '"human_disposed":true'))

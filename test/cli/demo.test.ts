@@ -46,7 +46,10 @@ describe('demo --once', () => {
     const commands = [...out.matchAll(/^ {4}((?:grep|npx) .*\n {6}.*)$/gm)].map(([, text]) => text)
     expect(commands).toHaveLength(2)
     for (const command of commands) {
-      const local = (command as string).replace('npx capsule-gate', `"${process.execPath}" ${MAIN}`)
+      const local = (command as string).replaceAll(
+        'npx capsule-gate',
+        `"${process.execPath}" ${MAIN}`,
+      )
       const ran = spawnSync('sh', ['-c', local], { cwd: dir, encoding: 'utf8' })
       expect({ status: ran.status, err: ran.stderr }).toEqual({ status: 0, err: '' })
       expect(ran.stdout).toContain('VALID')

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { jsonDigest } from '../../src/core/json/build.js'
-import { sampleCapsule, testKey } from '../core/statement/sample.js'
-import { journalLines } from './support.js'
+import { sampleCapsule } from '../core/statement/sample.js'
+import { journalKeys } from '../support/sealed-journal.js'
+import { journalOf } from './support.js'
 
 /** docs/verify.md is run as it stands: an auditor with openssl, sha256sum and node, and nothing of ours. */
 const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'verify.md'), 'utf8')
@@ -48,13 +49,10 @@ const capsule = sampleCapsule({
 let dir: string
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'capsule-gate-docs-'))
-  const key = testKey()
-  const keys = [testKey('event').record, key.record]
-  writeFileSync(join(dir, 'keyring.json'), JSON.stringify({ keys }))
-  writeFileSync(
-    join(dir, 'journal.jsonl'),
-    [...journalLines([capsule], key)].map((l) => `${l}\n`).join(''),
-  )
+  const keys = journalKeys()
+  const keyring = { keys: [keys.event.record, keys.statement.record] }
+  writeFileSync(join(dir, 'keyring.json'), JSON.stringify(keyring))
+  writeFileSync(join(dir, 'journal.jsonl'), journalOf([capsule], keys).text())
   writeFileSync(join(dir, 'response.body'), BODY)
   for (const [name, text] of blocks('js')) writeFileSync(join(dir, name), text)
 })
@@ -80,6 +78,8 @@ describe('docs/verify.md by hand', () => {
 
   runs('every comparison holds for a real journal, and the signature verifies', () => {
     expect(compared('link')).toBe(true)
+    expect(shell('head')).toEqual({ status: 0, lines: ['Signature Verified Successfully'] })
+    expect(shell('counts')).toEqual({ status: 0, lines: ['2', '1', '"lines":2,"capsules":1'] })
     shell('pick')
     const { status, lines } = shell('signature')
     expect({ status, lines }).toEqual({ status: 0, lines: ['Signature Verified Successfully'] })
@@ -91,9 +91,16 @@ describe('docs/verify.md by hand', () => {
   runs('each comparison fails when what it is about was changed', () => {
     const journal = join(dir, 'journal.jsonl')
     const text = readFileSync(journal, 'utf8')
-    writeFileSync(journal, text.replace('IDP_SUBMITTED', 'IDP_SUBMITTEE'))
+    writeFileSync(journal, text.replace('"bot@1"', '"bot@2"'))
     expect(compared('link')).toBe(false)
-    writeFileSync(journal, text.replace('"acme"', '"evil"'))
+    for (const [was, is] of [
+      ['"capsules":1', '"capsules":2'],
+      ['"seq":3,', '"seq":4,'],
+    ] as const) {
+      writeFileSync(journal, text.replace(was, is))
+      expect([was, shell('head').status]).not.toEqual([was, 0])
+    }
+    writeFileSync(journal, text.replaceAll('"acme"', '"evil"'))
     shell('pick')
     expect(shell('signature').status).not.toBe(0)
     expect(compared('capsule-id')).toBe(false)
@@ -112,7 +119,7 @@ describe('docs/verify.md by hand', () => {
 
   it('keeps every script at twenty lines or fewer, without dependencies', () => {
     const scripts = [...blocks('js').values()]
-    expect(scripts).toHaveLength(3)
+    expect(scripts).toHaveLength(4)
     for (const script of scripts) {
       expect(script.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
       expect([...script.matchAll(/from '([^']+)'/g)].map(([, name]) => name)).toEqual(['node:fs'])

@@ -44,6 +44,16 @@ describe('manifest show', () => {
     )
   })
 
+  it('--evidence-schemas prints the schemas that are published for the manifest', () => {
+    const { status, stdout } = run(['manifest', 'show', '--evidence-schemas', '-d', manifests()])
+    expect(status).toBe(0)
+    const digest = manifestDigest(manifestOf(PAYMENTS), nodeCrypto)
+    expect(JSON.parse(stdout)).toMatchObject({
+      $id: `urn:capsule-gate:evidence:${digest}`,
+      $defs: { 'com.acme.payments.amount_cap': { additionalProperties: false } },
+    })
+  })
+
   it('lists tools, and as JSON with the digest', () => {
     expect(run(['manifest', 'show', '-d', manifests()]).stdout).toMatch(
       /create_refund {2}POST \/v1\/refunds {2}one_way_consequential {2}amount_cap, known_currency/,

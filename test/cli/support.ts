@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Capsule } from '../../src/core/capsule/model.js'
-import { sampleCapsule, type TestKey } from '../core/statement/sample.js'
-import { sealCapsule } from '../core/statement/seal-capsule.js'
+import { sampleCapsule } from '../core/statement/sample.js'
+import { SMALLEST } from '../support/lines.js'
+import { type JournalKeys, type SealedJournal, sealedJournal } from '../support/sealed-journal.js'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'main.js')
 export type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
@@ -35,43 +35,16 @@ export async function cli(
   return { code, out, err }
 }
 
-const leafHash = (line: string): string =>
-  createHash('sha256')
-    .update(Buffer.from([0]))
-    .update(line)
-    .digest('hex')
-
-/** The lines of a journal as DESIGN §5 draws them, signed for real. */
-export function* journalLines(capsules: Iterable<Capsule>, key: TestKey): Generator<string> {
-  let prev = '0'.repeat(64)
-  let seq = 0
-  const line = (type: string, rest: object): string => {
-    const text = JSON.stringify({
-      v: 1,
-      origin: 'gate-1',
-      seq: seq++,
-      prev,
-      at: '2026-10-01T12:00:00.000Z',
-      type,
-      ...rest,
-    })
-    prev = leafHash(text)
-    return text
-  }
+/** A gate's journal of these capsules, signed for real: a batch of a dispatch, its capsule and a head for each. */
+export function journalOf(capsules: Iterable<Capsule>, keys: JournalKeys): SealedJournal {
+  const journal = sealedJournal({ keys })
   for (const capsule of capsules) {
-    yield line('IDP_SUBMITTED', { action_id: capsule.action_id })
-    const { protectedBytes, signature } = sealCapsule(capsule, {
-      statement: 'agent_action',
-      kid: key.kid,
-      sign: key.sign,
-    })
-    yield line('CAPSULE', {
-      statement: 'agent_action',
-      capsule,
-      protected: Buffer.from(protectedBytes).toString('base64url'),
-      signature: Buffer.from(signature).toString('base64url'),
-    })
+    const { action_id, effect } = capsule
+    const request_digest = effect?.request_digest ?? SMALLEST.ACTION_DISPATCHED.request_digest
+    const members = { ...SMALLEST.ACTION_DISPATCHED, action_id, request_digest }
+    journal.write(journal.event('ACTION_DISPATCHED', members), journal.capsule(capsule))
   }
+  return journal
 }
 
 export const numbered = (index: number): Capsule =>

@@ -8,9 +8,12 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import type { Capsule } from '../../src/core/capsule/model.js'
 import { jsonDigest } from '../../src/core/json/build.js'
 import { sampleCapsule, sampleCose, testKey } from '../core/statement/sample.js'
-import { cli, journalLines, numbered } from './support.js'
+import { SMALLEST } from '../support/lines.js'
+import { journalKeys, type SealedJournal, sealedJournal } from '../support/sealed-journal.js'
+import { cli, journalOf, numbered } from './support.js'
 
-const key = testKey()
+const keys = journalKeys()
+const key = keys.statement
 let root: string
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'capsule-gate-verify-'))
@@ -25,7 +28,8 @@ const put = (name: string, content: string | Uint8Array): string => {
 const keyring = (...records: object[]): string =>
   put('keyring.json', JSON.stringify({ keys: records }))
 const capsules = (count: number): Capsule[] => Array.from({ length: count }, (_, i) => numbered(i))
-const journal = (count: number): string[] => [...journalLines(capsules(count), key)]
+const journal = (count: number): SealedJournal => journalOf(capsules(count), keys)
+const gateKeys = (): string => keyring(keys.statement.record, keys.event.record)
 const lines = (list: readonly unknown[]): string =>
   list.map((one) => `${typeof one === 'string' ? one : JSON.stringify(one)}\n`).join('')
 
@@ -174,18 +178,26 @@ describe('a ledger', () => {
 })
 
 describe('a journal', () => {
-  it('is valid with keys, and incomplete without', async () => {
-    const file = put('journal.jsonl', lines(journal(3)))
-    const good = await cli(['verify', file, '--keys', keyring(key.record)])
+  it('is valid with keys up to its last head, and incomplete without', async () => {
+    const made = journal(3)
+    const file = put('journal.jsonl', made.text())
+    const good = await cli(['verify', file, '--keys', gateKeys()])
     expect(good).toMatchObject({ code: 0 })
     expect(good.out).toMatch(/journal {2}VALID/)
-    expect(good.out).toMatch(/ok +line linkage and signatures/)
-    expect(good.out).toMatch(/3 capsules in 6 lines/)
-    expect((await cli(['verify', file])).code).toBe(3)
+    expect(good.out).toMatch(/ok +lines, signatures, heads, actions, people/)
+    const { upto, time } = made.heads.at(-1) ?? {}
+    expect(good.out).toMatch(
+      new RegExp(`ok +complete up to head ${upto} of ${time} +6 lines, 3 capsules`),
+    )
+    expect(good.out).toMatch(/3 capsules in 9 lines/)
+    expect(good.out).toMatch(/- whether there were later lines: only a later head/)
+    const without = await cli(['verify', file])
+    expect(without.code).toBe(3)
+    expect(without.out).toMatch(/incomplete: no keyring was given/)
   })
 
   it.each<[string, (all: string[]) => string[], RegExp]>([
-    ['a line left out', (all) => all.toSpliced(2, 1), /line 3 {2}error {2}journal_/],
+    ['a line left out', (all) => all.toSpliced(3, 1), /line 4 {2}error {2}journal_/],
     [
       'two lines exchanged',
       ([a, b, c, d, ...rest]) => [a, c, b, d, ...rest] as string[],
@@ -193,43 +205,93 @@ describe('a journal', () => {
     ],
     [
       'an event changed',
-      (all) => all.map((l, i) => (i === 2 ? l.replace('01890a5d', '01890a5e') : l)),
-      /line 4 {2}error {2}journal_prev_mismatch/,
+      (all) => all.map((l, i) => (i === 3 ? l.replace('"bot@1"', '"bot@2"') : l)),
+      /line 5 {2}error {2}journal_prev_mismatch/,
     ],
     [
       'a capsule changed',
-      (all) => all.map((l, i) => (i === 3 ? l.replace('"acme"', '"evil"') : l)),
-      /line 4 {2}error .*signature_signature_invalid/,
+      (all) => all.map((l, i) => (i === 4 ? l.replace('"acme"', '"evil"') : l)),
+      /line 5 {2}error .*signature_signature_invalid/,
     ],
     [
       'a signature of another capsule',
       (all) => {
         const signature = /"signature":"([^"]+)"/.exec(all[1] as string)?.[1] as string
         return all.map((l, i) =>
-          i === 5 ? l.replace(/"signature":"[^"]+"/, `"signature":"${signature}"`) : l,
+          i === 7 ? l.replace(/"signature":"[^"]+"/, `"signature":"${signature}"`) : l,
         )
       },
-      /line 6 {2}error .*signature_signature_invalid/,
+      /line 8 {2}error .*signature_signature_invalid/,
+    ],
+    [
+      'its last head changed',
+      (all) => all.map((l, i) => (i === 8 ? l.replace('"capsules":3', '"capsules":4') : l)),
+      /line 9 {2}error .*head_signature/,
+    ],
+    [
+      'an empty line in it',
+      (all) => all.toSpliced(3, 0, ''),
+      /line 4 {2}error {2}journal_line_empty/,
     ],
   ])('with %s is invalid and names the line', async (_, change, expected) => {
-    const args = [
-      'verify',
-      put('j.jsonl', lines(change(journal(3)))),
-      '--keys',
-      keyring(key.record),
-    ]
+    const args = ['verify', put('j.jsonl', lines(change(journal(3).lines))), '--keys', gateKeys()]
     const { code, out } = await cli(args)
     expect(code).toBe(1)
     expect(out).toMatch(expected)
+    expect(out).toMatch(/-- +complete +cannot be told/)
   })
 
-  it('of events only is incomplete: nothing was verified', async () => {
-    const [event] = journal(1)
-    const { code, out } = await cli(['verify', '-', '--keys', keyring(key.record)], {
-      stdin: `${event}\n`,
-    })
+  it('is incomplete where something is missing: head, beginning, key', async () => {
+    const { lines: all, keys: own } = journal(3)
+    const cases: [string, string[], () => string, RegExp][] = [
+      ['its last head', all.slice(0, -1), gateKeys, /2 lines stand behind the last signed head/],
+      ['its first lines', all.slice(3), gateKeys, /it begins with line 4: the lines before it/],
+      ['a key', all, () => keyring(own.statement.record), /the keyring has no key/],
+    ]
+    for (const [what, some, ring, said] of cases) {
+      const { code, out } = await cli(['verify', put('j.jsonl', lines(some)), '--keys', ring()])
+      expect({ what, code }).toEqual({ what, code: 3 })
+      expect(out).toMatch(said)
+    }
+  })
+
+  it('of version 1 is incomplete, and the way out is named', async () => {
+    const made = journal(0)
+    made.writeBare(1, made.capsule(numbered(1)))
+    const { code, out } = await cli(['verify', '-', '--keys', gateKeys()], { stdin: made.text() })
     expect(code).toBe(3)
-    expect(out).toMatch(/there is no capsule in it/)
+    expect(out).toMatch(/a journal of version 1: no signed head.*`capsule-gate journal adopt`/)
+  })
+
+  it('is held to a head that was seen elsewhere', async () => {
+    const made = journal(3)
+    const whole = put('whole.jsonl', made.text())
+    const older = put('older.jsonl', lines(made.lines.slice(0, 6)))
+    const head = put('head.json', `${JSON.stringify({ head: made.heads.at(-1) })}\n`)
+    const ring = gateKeys()
+    const good = await cli(['verify', whole, '--keys', ring, '--head', head, '--json'])
+    expect(good.code).toBe(0)
+    expect(summary(good.out)).toMatchObject({
+      complete: { ok: true, upto: 8, lines: 6, capsules: 3 },
+      begun_before: { actions: 0, approvals: 0 },
+    })
+    expect(summary(good.out).not_checked).not.toContain('journal_tail')
+    expect((await cli(['verify', older, '--keys', ring])).code).toBe(0)
+    const behind = await cli(['verify', older, '--keys', ring, '--head', head])
+    expect(behind.code).toBe(1)
+    expect(behind.out).toMatch(/error {2}journal_behind_head: the journal ends at line 6/)
+
+    const lying = put('lying.json', JSON.stringify({ ...made.heads[0], upto: 1 }))
+    expect((await cli(['verify', whole, '--keys', ring, '--head', lying])).code).toBe(3)
+    const none = put('none.json', '{"head":null}')
+    const empty = await cli(['verify', whole, '--keys', ring, '--head', none])
+    expect(empty.code).toBe(2)
+    expect(empty.err).toMatch(/there is no signed head in .*none\.json/)
+    expect((await cli(['verify', whole, '--head', join(root, 'absent')])).code).toBe(2)
+    const capsule = put('c.json', JSON.stringify(sampleCapsule()))
+    const other = await cli(['verify', capsule, '--head', head])
+    expect(other.code).toBe(3)
+    expect(other.out).toMatch(/but this is no journal/)
   })
 
   it('much larger than the memory it may use is read as a stream', async () => {
@@ -252,6 +314,31 @@ describe('a journal', () => {
     expect(bytes).toBeGreaterThan(48 * 1024 * 1024)
     expect(out).toContain(`${COUNT} capsules in ${COUNT} lines`)
     expect(out).toContain(`${COUNT} invalid`)
+  })
+})
+
+describe('a journal of many actions', () => {
+  it('is read in the same memory: of each action no more than its id is kept', async () => {
+    const COUNT = 20_000
+    function* content(): Generator<string> {
+      const made = sealedJournal({ keys })
+      let written = 0
+      for (let i = 0; i < COUNT; i += 100) {
+        const batch = Array.from({ length: 100 }, (_, k) => numbered(i + k)).flatMap((capsule) => {
+          const members = { ...SMALLEST.ACTION_DISPATCHED, action_id: capsule.action_id }
+          return [made.event('ACTION_DISPATCHED', members), made.capsule(capsule)]
+        })
+        made.write(...batch)
+        yield lines(made.lines.slice(written))
+        written = made.lines.length
+      }
+    }
+    const { code, out } = await cli(['verify', '-', '--keys', gateKeys()], {
+      stdin: Readable.from(content()),
+      node: ['--max-old-space-size=32'],
+    })
+    expect(out).toContain(`${COUNT} capsules in ${2 * COUNT + COUNT / 100} lines`)
+    expect(code).toBe(0)
   })
 })
 

@@ -38,6 +38,7 @@ async function makePlace(segmentBytes = 64 * 1024 * 1024): Promise<Place & { dir
     origin: 'gate-test',
     masterKey: new Uint8Array(32).fill(7),
     headFile: join(dir, 'second', 'head'),
+    acceptMissingHead: false,
     segmentBytes,
   }
 }
@@ -126,8 +127,8 @@ describe('the recording thread', () => {
     const third = await start(place)
     const lines = []
     for await (const line of third.journal.lines()) lines.push(line)
-    expect(lines.map(({ n }) => n)).toEqual([1, 2])
-    expect(third.journal.head().seq).toBe(2)
+    expect(lines.map(({ type, n }) => n ?? type)).toEqual([1, 'HEAD', 2, 'HEAD'])
+    expect(third.journal.head().seq).toBe(4)
     expect((await third.journal.verified).damage).toBeNull()
   })
 

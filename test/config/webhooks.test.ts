@@ -10,6 +10,8 @@ import { loadConfig } from '../../src/config/load.js'
 import { sayProblem } from '../../src/config/model.js'
 import { startWebhooks, type WebhookDeps } from '../../src/config/webhooks.js'
 import { verifyEvent } from '../../src/core/journal/event.js'
+import { signed } from '../../src/gate/signed-event.js'
+import { verifyLedger } from '../../src/verify.js'
 import { checkOwn, type Receiver, receiver, SECRET } from '../adapters/webhook/harness.js'
 import { decide, fakeTime, person, tool } from '../support/approvals.js'
 import { PAYMENTS } from '../support/manifests.js'
@@ -163,6 +165,38 @@ describe('a gate with webhooks', () => {
     expect(webhooks.stats()).toMatchObject([{ name: 'chat', pending: 0, dead: 1 }])
     // The gate starts again on a journal with these lines.
     at = await at.restart()
+  })
+
+  it('tells the newest head once a minute and at the end, and not for its own lines', async () => {
+    const webhooks = await start([], ['journal.head'])
+    await at.gate.govern(refund('50.00'), tool().dispatch)
+    await at.gate.govern(refund('51.00'), tool().dispatch)
+    time.advance(60)
+    await hook.received(1)
+    const upto = at.gate.data.journal.head().seq - 1
+    expect(hook.got.map(({ event }) => [event.type, event.data.upto])).toEqual([
+      ['journal.head', upto],
+    ])
+    const { parts } = at.gate
+    await parts.journal.append([signed('WEBHOOK_ENABLED', { endpoint: 'chat' }, parts)])
+    time.advance(600)
+    await webhooks.close()
+    expect(hook.got).toHaveLength(1)
+  })
+
+  it('holds a journal to a head by the body of its webhook', async () => {
+    const webhooks = await start([], ['journal.head'])
+    await at.gate.govern(refund('50.00'), tool().dispatch)
+    await webhooks.close()
+    await hook.received(1)
+    const text = (await at.lines()).map((line) => `${JSON.stringify(line)}\n`)
+    const options = { keys: at.gate.data.keys(), crypto: nodeCrypto, head: hook.got[0]?.body ?? '' }
+    expect(verifyLedger(text.join(''), options).journal?.status).toBe('valid')
+    const older = text.slice(0, text.findIndex((line) => line.includes('"type":"HEAD"')) + 1)
+    expect(verifyLedger(older.join(''), options).journal).toMatchObject({
+      status: 'invalid',
+      findings: [{ code: 'journal_behind_head' }],
+    })
   })
 
   it('without any is nothing, and leaves no folder', async () => {

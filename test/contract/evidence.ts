@@ -172,6 +172,41 @@ export function evidenceContract(driver: string, open: () => Promise<EvidenceBen
       expect(await evidence.byDigest(digestOf('gone'))).toEqual({ state: 'erased' })
     })
 
+    it('tells from its index alone what is present, erased (and under which key) and missing', async () => {
+      const parts = [1, 2, 3, 4].map((n) => jsonPart({ n }))
+      const shared = jsonPart('shared')
+      const [one, two, three, four] = parts as [
+        EvidencePart,
+        EvidencePart,
+        EvidencePart,
+        EvidencePart,
+      ]
+      await evidence.put(recordOf('a', [one, shared], { subject: 'ada' }))
+      await evidence.put(recordOf('b', [two, shared], { subject: 'bob' }))
+      await evidence.put(recordOf('c', [three]))
+      const key = await evidence.keyOf({ subject: 'ada' })
+      expect(key).toMatch(/^[0-9a-f]+$/)
+      expect(await evidence.keyOf({ subject: 'bob' })).not.toBe(key)
+      expect(await evidence.keyOf({ subject: 'nobody' })).toBeNull()
+      expect(await evidence.keyOf({ operator: 'acme', day: '2026-03-01' })).not.toBeNull()
+      const asked = [three, shared, one, four, two, three].map(({ digest }) => digest)
+      const present = { state: 'present' }
+      const missing = { state: 'missing' }
+      expect(await evidence.inIndex(asked)).toEqual([
+        ...[present, present, present, missing, present, present],
+      ])
+      await evidence.erase({ subject: 'ada' })
+      expect(await evidence.keyOf({ subject: 'ada' })).toBeNull()
+      for (const start of [async () => evidence, bench.reopen]) {
+        const store = await start()
+        expect(await store.inIndex(asked)).toEqual([
+          ...[present, present, { state: 'erased', key }, missing, present, present],
+        ])
+        expect(await store.inIndex(['no digest', ''])).toEqual([missing, missing])
+        expect(await store.inIndex([])).toEqual([])
+      }
+    })
+
     it('counts records on their way when their subject is erased, and they are dark', async () => {
       const way = [1, 2, 3].map((n) =>
         evidence.put(recordOf(`a${n}`, [jsonPart(n)], { subject: 'ada' })),

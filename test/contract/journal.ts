@@ -51,13 +51,70 @@ export function journalContract(name: string, makeStore: () => Promise<JournalSt
       expect(await read(journal)).toEqual([])
     })
 
-    it('returns seq, at and hash of each line, and the last is the head', async () => {
+    it('returns seq, prev, at and hash of each line, as they stand in the file', async () => {
       const [a, b] = await journal.append([entry({ n: 1 }), entry({ n: 2 })])
+      const [c] = await journal.append([entry({ n: 3 })])
       expect(b?.seq).toBe((a?.seq ?? 0) + 1)
-      expect(journal.head()).toEqual({ seq: b?.seq, hash: b?.hash })
+      expect(b?.prev).toBe(a?.hash)
       const lines = await read(journal)
-      expect(lines[1]?.prev).toBe(a?.hash)
-      expect(lines.map(({ at }) => at)).toEqual([a?.at, b?.at])
+      for (const one of [a, b, c]) {
+        const { seq = 0, prev, at, hash } = one ?? {}
+        expect(lines[seq - 1]).toMatchObject({ v: 2, origin: journal.origin, seq, prev, at })
+        // There is always a line behind it: its head, at least.
+        expect(lines[seq]?.prev).toBe(hash)
+      }
+      expect(lines[0]?.prev).toBe('0'.repeat(64))
+      expect(written(lines).map(({ n }) => n)).toEqual([1, 2, 3])
+    })
+
+    it('ends each batch in a signed head, which covers all lines of the call and is the last line', async () => {
+      const counted = { lines: 0, capsules: 0 }
+      for (const [n, types] of [['NOTE'], ['NOTE', 'CAPSULE', 'NOTE'], ['CAPSULE']].entries()) {
+        const appended = await journal.append(types.map((type) => entry({ n }, type)))
+        counted.lines += types.length
+        counted.capsules += types.filter((type) => type === 'CAPSULE').length
+        const [first, last] = [appended[0], appended.at(-1)]
+        const head = first?.head
+        for (const one of appended) expect(one.head).toEqual(head)
+        const { seq: upto = 0, hash = '', at: time = '' } = last ?? {}
+        const { origin } = journal
+        expect(head?.signed).toMatchObject({ origin, upto, hash, time, ...counted })
+        expect(head?.seq).toBe(upto + 1)
+        expect(journal.head()).toEqual({ seq: head?.seq, hash: head?.hash })
+        const line = (await read(journal, head?.seq))[0]
+        expect(line).toEqual({
+          v: 2,
+          seq: head?.seq,
+          prev: hash,
+          at: time,
+          type: 'HEAD',
+          ...head?.signed,
+        })
+      }
+    })
+
+    it('gives calls that go together one head, and none covers less than its line', async () => {
+      const calls = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => journal.append([entry({ n })])),
+      )
+      const lines = await read(journal)
+      const heads = lines.filter(({ type }) => type === 'HEAD')
+      for (const [line] of calls) {
+        const next = heads.find(({ seq }) => seq > (line?.seq ?? 0))
+        expect(line?.head.seq).toBe(next?.seq)
+        expect(line?.head.signed.sig).toBe(next?.sig)
+      }
+      expect(heads.length).toBeLessThan(20)
+      expect(heads.at(-1)).toMatchObject({ lines: 20, capsules: 0 })
+    })
+
+    it('goes on counting after opening again', async () => {
+      for (let n = 1; n <= 3; n++) {
+        const [line] = await journal.append([entry({ n }, 'CAPSULE')])
+        expect(line?.head.signed).toMatchObject({ lines: n, capsules: n })
+        await journal.close()
+        journal = await store.open()
+      }
     })
 
     it('orders concurrent appends totally and keeps each call together', async () => {
@@ -226,6 +283,8 @@ export function journalContract(name: string, makeStore: () => Promise<JournalSt
     })
 
     it.each<[string, DriverEntry]>([
+      ['a line that only the journal writes, a head', entry({ upto: 1 }, 'HEAD')],
+      ['a line that only the journal writes, a seal', entry({ size: 1 }, 'SEGMENT_SEALED')],
       ['a member named like the envelope', entry({ seq: 7 })],
       ['members that are an array', { type: 'NOTE', json: '[1]' }],
       ['members that are not JSON', { type: 'NOTE', json: '{"a":}' }],

@@ -31,7 +31,7 @@ async function run(
 
 /** Ids and ports differ from run to run; nothing else may. */
 const steady = (text: string): string =>
-  text.replace(/\b[0-9a-f]{12}\b/g, 'id').replace(/127\.0\.0\.1:\d+/g, 'loopback')
+  text.replace(/\b([0-9a-f]{12}|[0-9a-f]{64})\b/g, 'id').replace(/127\.0\.0\.1:\d+/g, 'loopback')
 
 describe('README', () => {
   it('shows the output of the demo as it is', async () => {

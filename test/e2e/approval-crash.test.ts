@@ -7,6 +7,7 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { readJournal } from '../../src/adapters/journal/read.js'
 import { exportKeyring } from '../../src/adapters/keys/keyring.js'
 import { verifyLedger } from '../../src/verify.js'
+import { expectEvidence } from '../support/evidence.js'
 import { POLICIES } from '../support/rig.js'
 
 /**
@@ -75,7 +76,9 @@ it('keeps every word it gave, wherever it is killed', async () => {
     lines.push(line)
   }
   const { keys } = exportKeyring(join(dir, 'data', 'keys'))
-  const { results, open_items } = verifyLedger(journal, { keys, crypto: nodeCrypto })
+  const verified = verifyLedger(journal, { keys, crypto: nodeCrypto })
+  const { results, open_items } = verified
+  expect(verified.journal).toMatchObject({ status: 'valid', complete: { ok: true } })
   expect(results.flatMap(({ ok, findings }) => (ok ? [] : findings))).toEqual([])
   expect(open_items).toEqual([])
   const codes = results.flatMap(({ findings }) => findings.map(({ code }) => code))
@@ -101,7 +104,8 @@ it('keeps every word it gave, wherever it is killed', async () => {
     if (what === 'decided-approved') expect(granted).toContain(first)
     if (what === 'executed') expect(capsules.has(first ?? '')).toBe(true)
   }
+  const kept = await expectEvidence(join(dir, 'data'))
   process.stdout.write(
-    `approval crash seed ${seed}: ${JSON.stringify({ kills: SEAMS.length * ROUNDS, sent: sent.length, opened: opened.size, granted: granted.size, capsules: capsules.size })}\n`,
+    `approval crash seed ${seed}: ${JSON.stringify({ kills: SEAMS.length * ROUNDS, sent: sent.length, opened: opened.size, granted: granted.size, capsules: capsules.size, ...kept })}\n`,
   )
 }, 600_000)

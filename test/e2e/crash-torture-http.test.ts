@@ -10,6 +10,7 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { readJournal } from '../../src/adapters/journal/read.js'
 import { exportKeyring } from '../../src/adapters/keys/keyring.js'
 import { verifyLedger } from '../../src/verify.js'
+import { expectEvidence } from '../support/evidence.js'
 import { POLICIES } from '../support/rig.js'
 
 /**
@@ -187,6 +188,10 @@ it('reconciles to zero with the tool and with the clients, wherever it is killed
     confirmed_but_not_received: 0,
   })
   const { keys } = exportKeyring(join(dir, 'data', 'keys'))
-  const { results } = verifyLedger(text, { keys, crypto: nodeCrypto })
+  const { results, journal } = verifyLedger(text, { keys, crypto: nodeCrypto })
+  expect(journal).toMatchObject({ status: 'valid', complete: { ok: true } })
   expect(results.filter(({ ok }) => !ok).slice(0, 3)).toEqual([])
+  const kept = await expectEvidence(join(dir, 'data'))
+  expect(kept.recovered).toBeGreaterThan(0)
+  process.stdout.write(`${JSON.stringify(kept)}\n`)
 }, 900_000)

@@ -7,6 +7,7 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { readJournal } from '../../src/adapters/journal/read.js'
 import { exportKeyring } from '../../src/adapters/keys/keyring.js'
 import { verifyLedger } from '../../src/verify.js'
+import { expectEvidence } from '../support/evidence.js'
 import { POLICIES } from '../support/rig.js'
 
 /**
@@ -110,9 +111,13 @@ it('loses nothing, invents nothing and repeats nothing, wherever it is killed', 
   })
 
   const { keys } = exportKeyring(join(dir, 'data', 'keys'))
-  const { results } = verifyLedger(journal, { keys, crypto: nodeCrypto })
+  const { results, journal: whole } = verifyLedger(journal, { keys, crypto: nodeCrypto })
+  expect(whole).toMatchObject({ status: 'valid', complete: { ok: true } })
   const wrong = results.filter(({ ok }) => !ok)
   expect(wrong.slice(0, 3)).toEqual([])
+  const kept = await expectEvidence(join(dir, 'data'))
+  expect(kept.recovered).toBeGreaterThan(0)
+  process.stdout.write(`${JSON.stringify(kept)}\n`)
 }, 900_000)
 
 function lines(name: string): string[] {

@@ -8,6 +8,8 @@ import { verifyStatement } from '../../src/core/verify/statement.js'
 import { govern } from '../../src/gate/govern.js'
 import { createMemory } from '../../src/gate/memory.js'
 import { statementOf } from '../../src/gate/prove.js'
+import { expectConformance } from '../support/conformance.js'
+import { privateIn } from '../support/private-words.js'
 import { type CapsuleLine, type Rig, rig, TOKEN } from '../support/rig.js'
 import {
   held,
@@ -35,6 +37,8 @@ export type Way = {
   /** What the tool does from now on. `code` is for mounts whose tool is no server. */
   behave(doing: Doing): Promise<void>
   ask(call: HttpCall, code: Code): Promise<Told | null>
+  /** What the agent reads of its own action under `/.gate/v1`, all octets; where the mount serves it. */
+  readonly readOwn?: (method: string, path: string, call: HttpCall) => Promise<string>
   /** Resolves when the tool has been reached. */
   readonly reached: () => Promise<void>
   close(): Promise<void>
@@ -44,6 +48,8 @@ export type Doing = { readonly code: Code; readonly tool: Scenario['tool']; read
 export type Told = {
   readonly status: number
   readonly problem: { readonly [name: string]: unknown } | null
+  /** All of it: on a socket every octet, head included; in process the fields and the text. */
+  readonly wire: string
 }
 
 /** Rows that no call ends in: deciders and deadlines bring them about, whatever the mount. */
@@ -138,11 +144,50 @@ export function verdictTable(under: MountUnderTest): void {
       const { told, capsules } = await recorded(here, () => ask(call, code))
       await expectRow(code, capsules, here)
       expectTold(code, told, capsules[0]?.capsule.capsule_id)
+      await expectNothingPrivate(told, capsules as [CapsuleLine], here, call, way, code)
       const open = JSON.stringify(await here.lines()) + JSON.stringify(here.reports)
       expect(open).not.toContain(SECRET)
       expect(open).not.toContain(TOKEN)
     })
   })
+}
+
+/** Rows after which an agent surely reads of its own action. */
+const OWN: readonly Code[] = ['executed', 'constraint_failed', 'policy_denied', 'approval_pending']
+
+/** Neither in a body nor in a field, nor in what the agent asks about its action afterwards (DESIGN §7). */
+async function expectNothingPrivate(
+  told: Told | null,
+  [line]: readonly [CapsuleLine],
+  { gate }: Rig,
+  call: HttpCall,
+  { ask, readOwn }: Way,
+  code: Code,
+): Promise<void> {
+  const { evidence } = gate.data
+  if (told !== null && told.problem !== null) {
+    expect(await privateIn(told.wire, line, evidence)).toEqual([])
+    // Asked again, a refusal is repeated and a question joined, each without a capsule of its own.
+    const again = line.capsule.effect === undefined ? await ask(call, code) : null
+    expect(await privateIn(again?.wire ?? '', line, evidence)).toEqual([])
+  }
+  if (readOwn === undefined) return
+  const own = `/.gate/v1/actions/${line.capsule.action_id}`
+  for (const [method, path] of [
+    ['GET', own],
+    ['GET', `${own}/result`],
+    ['DELETE', own],
+    ['PUT', own],
+    ['GET', `${own}/policies`],
+  ] as const) {
+    const read = await readOwn(method, path, call)
+    expect(read).toMatch(/^HTTP\/1\.1 \d{3} /)
+    if (OWN.includes(code) && path === own && method === 'GET') expect(read).toMatch(/^\S+ 200 /)
+    // The result is the tool's own answer.
+    if (!/\r\ngate-replayed: true/i.test(read)) {
+      expect([method, path, await privateIn(read, line, evidence)]).toEqual([method, path, []])
+    }
+  }
 }
 
 /** The same call with another amount, naming somebody else's approval. */
@@ -187,7 +232,9 @@ async function recorded(
   return { told, capsules: (await at.capsules()).slice(before) }
 }
 
-async function expectRow(code: Code, capsules: CapsuleLine[], { gate }: Rig): Promise<void> {
+async function expectRow(code: Code, capsules: CapsuleLine[], at: Rig): Promise<void> {
+  const { gate } = at
+  await expectConformance(at)
   expect(capsules).toHaveLength(1)
   const [line] = capsules as [CapsuleLine]
   const row = TABLE[code]

@@ -62,6 +62,7 @@ async function network(): Promise<{
 export async function throughProxy(running: RunningGate): Promise<Way> {
   const net = await network()
   const opened: { close(): Promise<void> }[] = []
+  let port = 0
   return {
     behave: net.behave,
     reached: () => net.reached.promise,
@@ -76,7 +77,14 @@ export async function throughProxy(running: RunningGate): Promise<Way> {
         report: () => undefined,
       })
       opened.push({ close: () => proxy.close(0) }, upstream)
-      return askHttp((await proxy.listen(0, '127.0.0.1')).port, call)
+      port = (await proxy.listen(0, '127.0.0.1')).port
+      return askHttp(port, call)
+    },
+    async readOwn(method, path, { caller }) {
+      const client = await rawClient(port)
+      const who = caller.bearer === null ? '' : `authorization: Bearer ${caller.bearer}\r\n`
+      client.send(`${method} ${path} HTTP/1.1\r\nhost: gate\r\nconnection: close\r\n${who}\r\n`)
+      return (await client.closed()).toString('latin1')
     },
     async close() {
       for (const { close } of opened) await close()
@@ -200,11 +208,13 @@ export async function throughFunction(running: RunningGate): Promise<Way> {
       if (code === 'body_unreadable') args.self = args
       try {
         await run(args, asOf(call))
-        return { status: 200, problem: null }
+        return { status: 200, problem: null, wire: '' }
       } catch (error) {
         if (error === own) return null
         if (!(error instanceof GateRefusal)) throw error
-        return { status: error.problem.status, problem: error.problem }
+        const { problem, message, code } = error
+        const wire = `${message} ${code} ${error.cause} ${JSON.stringify(problem)}`
+        return { status: problem.status, problem, wire }
       }
     },
     close: async () => undefined,
@@ -231,7 +241,14 @@ export async function throughFetch(running: RunningGate): Promise<Way> {
         body: call.body.kind === 'read' ? Buffer.from(call.body.bytes) : null,
         ...asOf(call),
       })
-      return told(response.status, response.headers.get('content-type'), await response.text())
+      const text = await response.text()
+      const fields = JSON.stringify([...response.headers])
+      return told(
+        response.status,
+        response.headers.get('content-type'),
+        text,
+        `${response.statusText} ${fields} ${text}`,
+      )
     },
     async close() {
       for (const upstream of opened) await upstream.close()
@@ -271,10 +288,12 @@ async function askHttp(port: number, call: HttpCall): Promise<Told | null> {
     answered.status,
     answered.headers.get('content-type') ?? null,
     answered.body.toString('utf8'),
+    answered.text,
   )
 }
 
-const told = (status: number, type: string | null, text: string): Told => ({
+const told = (status: number, type: string | null, text: string, wire: string): Told => ({
   status,
+  wire,
   problem: type === 'application/problem+json' ? JSON.parse(text) : null,
 })

@@ -147,10 +147,9 @@ async function check(at: Rig, sent: ReadonlyMap<string, number>): Promise<void> 
   const lines = await at.lines()
   const journal = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
   const { gate } = at
-  const { results, open_items } = verifyLedger(journal, {
-    keys: gate.data.keys(),
-    crypto: nodeCrypto,
-  })
+  const verified = verifyLedger(journal, { keys: gate.data.keys(), crypto: nodeCrypto })
+  const { results, open_items } = verified
+  expect(verified.journal).toMatchObject({ status: 'valid', complete: { ok: true } })
   expect(results.flatMap(({ ok, findings }) => (ok ? [] : findings))).toEqual([])
   const codes = results.flatMap(({ findings }) => findings.map(({ code }) => code))
   expect(codes).not.toContain('concurrent_supersedes')
@@ -162,7 +161,7 @@ async function check(at: Rig, sent: ReadonlyMap<string, number>): Promise<void> 
   expect(live.map(({ parent }) => parent).sort()).toEqual([...open].sort())
 
   // And a restart from the first line would know exactly what this gate knows.
-  const again = createEmbeddedState({ keyTtlSeconds: 24 * 60 * 60 })
+  const again = createEmbeddedState({ tenant: gate.data.tenant, keyTtlSeconds: 24 * 60 * 60 })
   for (const line of lines) again.apply(known(line))
   expect(again.dump()).toEqual(gate.data.state.dump())
 

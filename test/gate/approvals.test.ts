@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
-import { pseudonym } from '../../src/core/approval/voter.js'
 import { decisionOf } from '../../src/core/capsule/disposition.js'
-import type { LineType } from '../../src/core/journal/vocabulary.js'
+import type { Capsule } from '../../src/core/capsule/model.js'
+import { capsuleEntry } from '../../src/core/journal/entry.js'
+import { toSeal } from '../../src/core/statement/seal.js'
 import { type Code, TABLE } from '../../src/core/verdict/table.js'
 import { verifyStatement } from '../../src/core/verify/statement.js'
 import type { Answer } from '../../src/gate/answer.js'
@@ -11,7 +12,6 @@ import { statementOf } from '../../src/gate/prove.js'
 import type { Outcome } from '../../src/gate/resolve-model.js'
 import { grantEntry } from '../../src/gate/resolve-record.js'
 import { signed } from '../../src/gate/signed-event.js'
-import type { JournalLine } from '../../src/ports.js'
 import { verifyLedger } from '../../src/verify.js'
 import {
   type answered,
@@ -24,6 +24,7 @@ import {
   tool,
   unreachable,
 } from '../support/approvals.js'
+import { expectConformance } from '../support/conformance.js'
 import { forgedEntry } from '../support/lines.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { openItems } from '../support/open-items.js'
@@ -46,7 +47,10 @@ async function start(more: Partial<RigOptions> = {}): Promise<void> {
 const withHitl = (hitl: string): Partial<RigOptions> => ({
   manifest: `${PAYMENTS}    hitl: ${hitl}\n`,
 })
-afterEach(() => at.close())
+afterEach(async () => {
+  await expectConformance(at)
+  await at.close()
+})
 
 const LARGE = refund('150.00')
 async function ask(call = LARGE): Promise<Extract<Answer, { kind: 'pending' | 'joined' }>> {
@@ -83,6 +87,14 @@ async function expectRow(code: Code, parent: string | null, human = false): Prom
     human_disposed: human,
   })
   expect(capsule.effect).toBeUndefined()
+  // Whose call it was, so that the ledger's filters find what became of it (DESIGN §5).
+  expect(line.about).toMatchObject({
+    agent: 'support-bot',
+    tool: 'create_refund',
+    request_digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+  })
+  const listed = await at.gate.read.capsules({ tool: 'create_refund' }, { before: null, limit: 1 })
+  expect(listed.entries[0]?.line.capsule.capsule_id).toBe(capsule.capsule_id)
   if (parent !== null) expect(capsule.chain).toMatchObject({ parent_capsule_id: parent })
   const verified = verifyStatement(statementOf(line), {
     keys: at.gate.data.keys(),
@@ -266,12 +278,14 @@ describe('who may decide', () => {
       verdict_class: 'executed',
       approver: 'policy',
       human_disposed: false,
-      authority: 'fraud-engine',
+      authority: at.gate.parts.tenant.voter('fraud-engine'),
     })
     const next = await ask(refund('160'))
     await decide(at.gate, next.actionId, robot, DENY)
     await expectRow('approval_refused', next.capsuleId)
-    expect((await newest()).capsule.disposition.authority).toBe('fraud-engine')
+    expect((await newest()).capsule.disposition.authority).toBe(
+      at.gate.parts.tenant.voter('fraud-engine'),
+    )
   })
 
   it('tells a decider whose screen is old what came first, and records it', async () => {
@@ -292,6 +306,26 @@ describe('who may decide', () => {
     at = await at.restart({ policies: `${POLICIES}${more}` })
     expect(await say(actionId)).toMatchObject({ why: 'stale' })
     expect(await say(actionId, DENY)).toMatchObject({ state: 'refused' })
+  })
+})
+
+describe('a grant given under rules that have changed since', () => {
+  it.each([
+    [
+      'policies',
+      { policies: `${POLICIES}\n@id("x") permit (principal == Agent::"x", action, resource);` },
+    ],
+    ['the manifest', { manifest: `${PAYMENTS}    deadlines: {total_ms: 2000}\n` }],
+  ])('%s: is void, and the call is asked about again', async (_, changed) => {
+    await start()
+    const { actionId } = await ask()
+    expect(await say(actionId)).toMatchObject({ state: 'approved' })
+    at = await at.restart(changed)
+    const how = tool()
+    const again = await run(LARGE, how)
+    expect(again).toMatchObject({ kind: 'pending', code: 'approval_pending' })
+    expect(again).not.toMatchObject({ approvalId: actionId })
+    expect(how.sent).toEqual([])
   })
 })
 
@@ -557,7 +591,7 @@ describe('what a vote must be to count', () => {
     return {
       approval_id: id,
       on: parent,
-      voter: pseudonym('mallory', parts.tenantSalt),
+      voter: parts.tenant.voter('mallory'),
       by: 'person',
       outcome: 'approve',
       document_digest: documentDigest,
@@ -667,17 +701,18 @@ describe('on_approval: dispatch', () => {
 })
 
 describe('after power was lost between two lines of one append', () => {
-  const entryOf = ({ v, origin, seq, prev, at: when, type, ...members }: JournalLine) =>
-    forgedEntry(type as LineType, members)
-
   it('closes a question that nobody was ever asked', async () => {
     await start()
     await ask()
     const line = await newest()
-    const lonely = structuredClone(line) as unknown as { capsule: Record<string, unknown> }
-    lonely.capsule['dev.capsulegate.decision_id'] = '019ca945-0a00-7000-8000-000000000000'
-    lonely.capsule.capsule_id = 'e'.repeat(64)
-    await at.gate.data.journal.append([entryOf(lonely as unknown as JournalLine)])
+    const capsule: Capsule = {
+      ...line.capsule,
+      'dev.capsulegate.decision_id': '019ca945-0a00-7000-8000-000000000000',
+      capsule_id: 'e'.repeat(64),
+    }
+    const statement = 'agent_action'
+    const entry = capsuleEntry(toSeal(capsule, statement), { capsule, statement })
+    await at.gate.data.journal.append([entry])
     expect(at.gate.data.state.unasked()).toHaveLength(1)
     at = await at.restart()
     expect(at.gate.data.state.unasked()).toEqual([])
@@ -737,6 +772,8 @@ it('asks where a constraint says so, and runs it although that constraint fails'
   await say(actionId)
   expect(await run(refund('60.00'))).toMatchObject({ code: 'executed' })
   const journal = (await at.lines()).map((line) => `${JSON.stringify(line)}\n`).join('')
-  const { results } = verifyLedger(journal, { keys: at.gate.data.keys(), crypto: nodeCrypto })
+  const keys = at.gate.data.keys()
+  const { results, journal: whole } = verifyLedger(journal, { keys, crypto: nodeCrypto })
   expect(results.filter(({ ok }) => !ok).map(({ findings }) => findings)).toEqual([])
+  expect(whole).toMatchObject({ status: 'valid', complete: { ok: true } })
 })

@@ -3,6 +3,7 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { manifestDigest } from '../../src/core/manifest/expand.js'
 import { type Code, TABLE } from '../../src/core/verdict/table.js'
 import { tool } from '../support/approvals.js'
+import { expectConformance } from '../support/conformance.js'
 import { happen } from '../support/happen.js'
 import { httpCall, manifestOf } from '../support/manifests.js'
 import { type Rig, rig, TOKEN } from '../support/rig.js'
@@ -27,6 +28,7 @@ const STRICT = rows.filter(([code]) => !RELAXED.has(code) && TABLE[code].status 
 
 let at: Rig | null = null
 afterEach(async () => {
+  if (at !== null) await expectConformance(at)
   await at?.close()
   at = null
 })

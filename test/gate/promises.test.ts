@@ -1,12 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import type { HttpCall } from '../../src/core/call/call.js'
-import { jsonDigest } from '../../src/core/json/build.js'
+import { canonicalOf, jsonDigest } from '../../src/core/json/build.js'
 import type { Answer } from '../../src/gate/answer.js'
+import { eraseEvidence } from '../../src/gate/erase.js'
 import { govern } from '../../src/gate/govern.js'
+import { resolve } from '../../src/gate/resolve.js'
 import type { Parts } from '../../src/gate/stage.js'
 import type { Evidence, Journal, State } from '../../src/ports.js'
-import { decide, person, tool } from '../support/approvals.js'
+import { approvalOf, decide, person, tool } from '../support/approvals.js'
 import { httpCall } from '../support/manifests.js'
 import { type Rig, type RigOptions, rig, TOKEN } from '../support/rig.js'
 
@@ -108,6 +110,20 @@ function without(store: Store, fails: () => boolean): Parts {
 describe.each(STORES)('when the %s alone cannot be written', (store) => {
   const UNAVAILABLE = { kind: 'unrecorded', code: 'record_unavailable', status: 503 }
 
+  it('and says so, nothing is judged, sent or written', async () => {
+    await start()
+    const { parts } = at.gate
+    const health = () => ({ ok: false, reason: 'no space' })
+    const sick = { ...parts, [store]: { ...parts[store], health } }
+    const how = tool()
+    const lines = (await at.lines()).length
+    for (const call of [keyed(), refund('600.00'), refund('150.00')]) {
+      expect(await govern(call, how.dispatch, sick)).toMatchObject(UNAVAILABLE)
+    }
+    expect(how.sent).toEqual([])
+    expect(await at.lines()).toHaveLength(lines)
+  })
+
   it('before dispatch, nothing is sent, and the key is free unless its intent is on record', async () => {
     await start()
     const how = tool()
@@ -190,6 +206,10 @@ function told(log: string[], late: Store | null): Parts {
         if (late === 'evidence') await turns()
         log.push('evidence durable')
       },
+      async erase(scope) {
+        log.push('erased')
+        return evidence.erase(scope)
+      },
     },
     state: {
       ...state,
@@ -254,6 +274,70 @@ describe.each(STORES)('when the %s is the slower store', (late) => {
     expectOrder(log, 'evidence durable', 'CAPSULE+APPROVAL_OPENED begun')
     expectOrder(log, 'CAPSULE+APPROVAL_OPENED durable', 'let go')
   })
+
+  it('a vote counts only when what was said is durable', async () => {
+    await start()
+    const asked = await run(refund('150.00'))
+    if (asked.kind !== 'pending') throw new Error(asked.kind)
+    const { approvalId } = asked
+    const { documentDigest } = await approvalOf(at.gate, approvalId)
+    const log: string[] = []
+    const decision = { decider: person('alice'), outcome: { kind: 'approve' } } as const
+    await resolve({ approvalId, documentDigest, ...decision }, told(log, late))
+    log.push('told')
+    expectOrder(log, 'evidence durable', 'APPROVAL_VOTED+GRANT_ISSUED begun')
+    expectOrder(log, 'APPROVAL_VOTED+GRANT_ISSUED durable', 'told')
+  })
+
+  it('an erasure is on record before anything is destroyed', async () => {
+    await start()
+    const log: string[] = []
+    await eraseEvidence({ subject: 'ada' }, 'operator', told(log, late))
+    expectOrder(log, 'EVIDENCE_ERASING durable', 'erased')
+    expectOrder(log, 'erased', 'EVIDENCE_ERASED begun')
+  })
+})
+
+describe('an answer that names an earlier capsule, when its event cannot be written', () => {
+  const replayed = refund('5.00', { idempotencyKey: 'k-1' })
+  it.each([
+    ['a replay', replayed, 'replayed', null],
+    ['a call that joins', refund('150.00'), 'joined', null],
+    ['a repeated refusal', refund('150.00'), 'refused', 'deny'],
+  ])('%s is not told', async (_, call, kind, decided) => {
+    await start()
+    const first = await run(call)
+    if (decided !== null && first.kind === 'pending') {
+      const no = { kind: 'deny', reason: 'no' } as const
+      await decide(at.gate, first.approvalId, person('alice'), no)
+    }
+    const broken = without('journal', () => true)
+    const answer = await govern(call, tool().dispatch, broken)
+    expect(answer).toMatchObject({ kind: 'unrecorded', code: 'record_unavailable', status: 503 })
+    expect(await run(call)).toMatchObject({ kind })
+  })
+})
+
+describe('a subject that the manifest names', () => {
+  it('is erased by itself: refused, asked, executed, and nothing of another', async () => {
+    await start({
+      manifest: MANIFEST.replace('    constraints:', '    subject: order\n    constraints:'),
+    })
+    const actions: [string, string][] = []
+    for (const order of ['o-1', 'o-2']) {
+      for (const amount of ['600.00', '150.00', '5.00']) {
+        const answer = await run(refund(amount, {}, order))
+        if (!('actionId' in answer)) throw new Error(answer.kind)
+        actions.push([order, answer.actionId])
+      }
+    }
+    await at.gate.erase({ subject: 'o-1' }, 'operator')
+    at = await at.restart()
+    for (const [order, action] of actions) {
+      const { state } = await at.gate.data.evidence.byAction(action)
+      expect([order, state]).toEqual([order, order === 'o-1' ? 'erased' : 'present'])
+    }
+  })
 })
 
 describe('salts', () => {
@@ -303,8 +387,8 @@ describe('salts', () => {
     const found = await at.gate.data.evidence.byDigest(String(reason_digest))
     if (found.state !== 'present') throw new Error(found.state)
     const { tenant_salt, ...open } = found.value.value as { tenant_salt?: string; code: string }
-    expect(tenant_salt).toBe(at.gate.parts.tenantSalt)
-    expect(String(tenant_salt).length).toBeGreaterThanOrEqual(32)
+    expect(tenant_salt).toBe(at.gate.parts.tenant.reasonSalt(canonicalOf(open)))
+    expect(tenant_salt).toMatch(/^[0-9a-f]{64}$/)
     expect(jsonDigest(open, nodeCrypto)).not.toBe(reason_digest)
     expect(jsonDigest({ ...open, tenant_salt: String(tenant_salt) }, nodeCrypto)).toBe(
       reason_digest,

@@ -179,7 +179,7 @@ function withoutStart(dump: Plain): Plain {
 /** The whole journal from its first line, against the running state. */
 async function expectSameFold({ gate }: Rig): Promise<void> {
   const { createEmbeddedState } = await import('../../src/adapters/state/embedded/state.js')
-  const fresh = createEmbeddedState()
+  const fresh = createEmbeddedState({ tenant: gate.data.tenant })
   for await (const line of gate.data.journal.lines()) fresh.apply(known(line))
   expect(withoutStart(fresh.dump())).toEqual(withoutStart(gate.data.state.dump()))
 }

@@ -16,7 +16,7 @@ const BODIES: { readonly [kind in UnreadBody['kind']]: readonly [UnreadBody, str
   aborted: [{ kind: 'aborted' }, 'body_aborted'],
   consumed: [{ kind: 'consumed' }, 'body_consumed'],
   no_room: [{ kind: 'no_room' }, 'bodies_exhausted'],
-  malformed: [{ kind: 'malformed', fault: 'two lengths' }, 'request_malformed'],
+  malformed: [{ kind: 'malformed', fault: 'length_beside_coding' }, 'request_malformed'],
   // No mount leaves the body of a caller it knows; one that did is a fault of the gate, not of the caller.
   unread: [{ kind: 'unread' }, 'gate_failed'],
 }

@@ -10,7 +10,9 @@ import { verifyStatement } from '../../src/core/verify/statement.js'
 import { recordPassThrough } from '../../src/gate/pass-through.js'
 import { statementOf } from '../../src/gate/prove.js'
 import type { Dispatch } from '../../src/ports.js'
+import { expectConformance } from '../support/conformance.js'
 import { happen } from '../support/happen.js'
+import { privateIn } from '../support/private-words.js'
 import { type CapsuleLine, type Rig, rig, TOKEN } from '../support/rig.js'
 import { SCENARIOS, type Scenario, SECRET } from '../support/verdict-scenarios.js'
 
@@ -54,20 +56,49 @@ async function expectEvidence({ capsule }: CapsuleLine, { gate }: Rig): Promise<
   }
 }
 
-/** Policy ids, policy text and thresholds of the scenarios: agents see none of them (DESIGN §7). */
-const PRIVATE = [
-  '"support"',
-  'large-refund',
-  'overflow',
-  'greaterThan',
-  '9223372036854775807',
-  '100.0',
-  '500.00',
-  'EUR',
-  'USD',
-  '[a-z0-9 -]+',
-  '"max"',
+/** Rows that end before a rule is found. */
+const UNMATCHED: readonly Code[] = [
+  'tool_unknown',
+  'target_malformed',
+  'target_ambiguous',
+  'request_malformed',
+  'body_too_large',
+  'bodies_exhausted',
+  'body_aborted',
+  'body_consumed',
+  'unauthenticated',
 ]
+
+/** Whose call, which tool, which request: as much as was known, and the ledger finds it by that (DESIGN §5). */
+async function expectFound(code: Code, line: CapsuleLine, { gate }: Rig): Promise<void> {
+  const { capsule, about, settles } = line
+  const known = capsule.developer !== 'anonymous'
+  const matched = !UNMATCHED.includes(code)
+  expect(capsule['dev.capsulegate.manifest_digest'] !== undefined).toBe(matched)
+  if (settles !== undefined || !known) expect(about).toBeUndefined()
+  else {
+    expect(about).toEqual({
+      agent: expect.stringMatching(/^(support|other)-bot$/),
+      ...(matched
+        ? {
+            tool: expect.any(String),
+            request_digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+          }
+        : {}),
+    })
+  }
+  const found = async (filter: { agent?: string; tool?: string }): Promise<boolean> => {
+    const page = { before: null, limit: 100 } as const
+    const { entries } = await gate.read.capsules(filter, page)
+    return entries.some((entry) => entry.line.capsule.capsule_id === capsule.capsule_id)
+  }
+  const dispatched = (await gate.read.action(capsule.action_id))?.dispatched
+  const { agent, tool } = about ?? dispatched ?? {}
+  if (known) expect(await found({ agent: String(agent) })).toBe(true)
+  if (matched) expect(await found({ tool: String(tool) })).toBe(true)
+  expect(await found({ agent: 'nobody' })).toBe(false)
+  expect(await found({ tool: 'nothing' })).toBe(false)
+}
 
 describe('every row that needs neither a human nor an intent, through govern on real files', () => {
   it.each(Object.entries(SCENARIOS) as [Code, Scenario][])('%s', async (code, scenario) => {
@@ -78,11 +109,14 @@ describe('every row that needs neither a human nor an intent, through govern on 
     const [line] = capsules as [CapsuleLine]
     await expectRow(code, line, ended.rig)
     await expectEvidence(line, ended.rig)
+    await expectConformance(ended.rig)
+    await expectFound(code, line, ended.rig)
     if (answer.kind === 'refused' || answer.kind === 'pending') {
       expect(answer.kind).toBe(code === 'approval_pending' ? 'pending' : 'refused')
       expect(answer.status).toBe(TABLE[code].status)
       expect(answer.problem).toMatchObject({ code, capsule_id: line.capsule.capsule_id })
-      for (const secret of PRIVATE) expect(JSON.stringify(answer.problem)).not.toContain(secret)
+      const { evidence } = ended.rig.gate.data
+      expect(await privateIn(JSON.stringify(answer.problem), line, evidence)).toEqual([])
     } else expect(answer).toMatchObject({ kind: 'executed', capsuleId: line.capsule.capsule_id })
     if (TABLE[code].effect === 'none') expect(ended.requests).toBe(0)
 

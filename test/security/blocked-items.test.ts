@@ -152,7 +152,8 @@ describe('blocked items', () => {
     const { state } = plane.gate.data
     const before = await state.blocked()
     const { createEmbeddedState } = await import('../../src/adapters/state/embedded/state.js')
-    const [fromDump, fromLines] = [createEmbeddedState(), createEmbeddedState()]
+    const { tenant } = plane.gate.data
+    const [fromDump, fromLines] = [createEmbeddedState({ tenant }), createEmbeddedState({ tenant })]
     fromDump.load(JSON.parse(JSON.stringify(state.dump())))
     for await (const line of plane.gate.data.journal.lines()) fromLines.apply(known(line))
     for (const again of [fromDump, fromLines]) {

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
-import { callIdentity } from '../../src/core/approval/call-identity.js'
+import { tenantKeys } from '../../src/config/tenant/keys.js'
+import { callText } from '../../src/core/approval/call-identity.js'
 import { verifyEvent } from '../../src/core/journal/event.js'
 import { match } from '../../src/core/manifest/match.js'
 import { readArgs } from '../../src/core/manifest/read-args.js'
@@ -9,6 +10,7 @@ import type { Outcome } from '../../src/gate/resolve-model.js'
 import { decide, machine, person } from '../support/approvals.js'
 import { httpCall, PAYMENTS, routerOf } from '../support/manifests.js'
 import { OTHER_TOKEN, POLICIES } from '../support/rig.js'
+import { TENANT } from '../support/tenant.js'
 import { type Proxied, proxied } from './proxied.js'
 
 const DENY: Outcome = { kind: 'deny', reason: 'not this customer' }
@@ -193,14 +195,14 @@ tools:
     match: POST /t
     args: {order: string, amount: decimal, n: integer, ok: boolean, tags: strings, note: {type: string, optional: true}}
 `)
-  const identity = (text: string, salt = 'salt', letThrough = {}): string => {
+  const identity = (text: string, letThrough = {}): string => {
     const call = httpCall('POST', '/t', text)
     const found = match(router, call)
     if (!found.ok) throw new Error(found.code)
     const read = readArgs(found, call)
     if (!read.ok) throw new Error(`${read.detail} in ${text}`)
     const said = { tool: found.route.rule.tool, args: read.args, letThrough }
-    return callIdentity(said, salt)
+    return callText(said)
   }
   const values = fc.record({
     order: fc.string(),
@@ -275,7 +277,8 @@ tools:
 
   it('is keyed by the tenant, and holds what was let through', () => {
     const text = '{"order":"o","amount":"1","n":1,"ok":true,"tags":[]}'
-    expect(identity(text, 'salt')).not.toBe(identity(text, 'another'))
-    expect(identity(text, 'salt', { query: [['a', 'b']] })).not.toBe(identity(text, 'salt'))
+    expect(identity(text, { query: [['a', 'b']] })).not.toBe(identity(text))
+    const other = tenantKeys(Buffer.alloc(32, 8))
+    expect(TENANT.callIdentity(identity(text))).not.toBe(other.callIdentity(identity(text)))
   })
 })

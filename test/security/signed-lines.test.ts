@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { JournalError } from '../../src/adapters/journal/error.js'
 import type { JournalReport } from '../../src/adapters/journal/model.js'
 import { writeSnapshotFile } from '../../src/adapters/journal/snapshot.js'
 import { openSigner } from '../../src/adapters/keys/signer.js'
@@ -29,8 +29,8 @@ import { POLICIES, type Rig, refund, rig, sending, upstreamTo } from '../support
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'main.js')
 
 /**
- * Whoever can write to the file can compute hash links. A line of a signed type that this gate's event
- * key did not sign must stop the start, and leave every byte where it was.
+ * Anyone who can write to the file can compute hash links. A line that no signed head covers is not obeyed: it is
+ * kept aside and told, whatever signature it carries itself.
  */
 const SIGNED_TYPES = (Object.keys(LINES) as LineType[]).filter(isSignedType)
 const ALL = SIGNED_TYPES.filter((type) => type !== 'SEGMENT_SEALED')
@@ -82,8 +82,8 @@ const journalFile = (): string => {
   const names = readdirSync(join(data, 'journal')).filter((name) => name.endsWith('.jsonl'))
   return join(data, 'journal', names.sort().at(-1) as string)
 }
-/** Correctly linked to the last line, as anyone with write access can do it. */
-function append(type: string, json: string): { readonly seq: number; readonly line: number } {
+/** Correctly linked to the last line, as anyone with write access can do it; returns what was appended. */
+function append(type: string, json: string): string {
   const file = journalFile()
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
   const text = lines.at(-1) as string
@@ -92,7 +92,7 @@ function append(type: string, json: string): { readonly seq: number; readonly li
   const { origin, at: time } = last
   const next = formatLine({ origin, seq: last.seq + 1, prev, at: time, type }, json)
   writeFileSync(file, `${next}\n`, { flag: 'a' })
-  return { seq: last.seq + 1, line: lines.length + 1 }
+  return `${next}\n`
 }
 const origin = (): string =>
   (JSON.parse(readFileSync(journalFile(), 'utf8').split('\n')[0] as string) as JournalLine).origin
@@ -105,6 +105,19 @@ const signedBy = (signer: Signer, purpose: 'event' | 'statement', type: SignedTy
     sign: (message) => signer.sign(purpose, message),
   }).json
 
+const entryBy = (type: 'HALT' | 'RESUME', origin: string) => {
+  const signer = openSigner(join(data, 'keys'))
+  return signEvent({
+    origin,
+    type,
+    members: { scope: { kind: 'all' }, actor: 'a'.repeat(64), evidence_digest: 'b'.repeat(64) },
+    kid: signer.kid('event'),
+    sign: (message) => signer.sign('event', message),
+  })
+}
+const resumeEntry = (origin: string) => entryBy('RESUME', origin)
+const haltEntry = (origin: string) => entryBy('HALT', origin)
+
 /** Journal, second head and snapshot, byte by byte. */
 const onDisk = (): Record<string, string> => {
   const files = readdirSync(join(data, 'journal')).map((name) => join(data, 'journal', name))
@@ -113,27 +126,26 @@ const onDisk = (): Record<string, string> => {
   )
   return Object.fromEntries(kept.map((file) => [file, readFileSync(file, 'latin1')]))
 }
-async function refusal(): Promise<JournalError> {
-  const before = onDisk()
-  const error = await open().then(
-    async (opened) => {
-      await opened.close()
-      return null
-    },
-    (reason: unknown) => reason,
-  )
-  expect(error).toBeInstanceOf(JournalError)
-  expect(onDisk()).toEqual(before)
-  return error as JournalError
+/** Opens, and expects that what was put behind the last head was not obeyed, kept aside and told. */
+async function passedOver(appended: string, before: Record<string, string>): Promise<void> {
+  const file = journalFile()
+  const told: JournalReport[] = []
+  const opened = await open((event) => told.push(event))
+  expect(opened.state.halts()).toEqual([{ kind: 'all' }])
+  expect(await opened.state.standingGrants(Date.now())).toEqual([])
+  expect(opened.state.config()?.mode).toBe('enforce')
+  await opened.close()
+  const torn = told.find((event) => event.kind === 'torn_tail')
+  expect(torn).toMatchObject({ file, bytes: Buffer.byteLength(appended) })
+  expect(readFileSync(torn?.kind === 'torn_tail' ? torn.kept : '', 'utf8')).toBe(appended)
+  expect(readFileSync(file, 'latin1')).toBe(before[file])
 }
-
-const FORGERIES: readonly (readonly [string, (type: SignedType) => string, string])[] = [
-  ['without a signature', (type) => JSON.stringify(membersOf(type)), 'unsigned'],
-  ['signed by another key', (type) => signedBy(eventKeys().signer, 'event', type), 'kid_unknown'],
+const FORGERIES: readonly (readonly [string, (type: SignedType) => string])[] = [
+  ['without a signature', (type) => JSON.stringify(membersOf(type))],
+  ['signed by another key', (type) => signedBy(eventKeys().signer, 'event', type)],
   [
     'signed by the key of another purpose',
     (type) => signedBy(openSigner(join(data, 'keys')), 'statement', type),
-    'key_purpose',
   ],
   [
     'changed after it was signed',
@@ -141,31 +153,69 @@ const FORGERIES: readonly (readonly [string, (type: SignedType) => string, strin
       const signed = JSON.parse(signedBy(openSigner(join(data, 'keys')), 'event', type)) as object
       return JSON.stringify({ ...signed, by: 'somebody else', nth: 7 })
     },
-    'signature_invalid',
+  ],
+  [
+    'signed as the gate signs, but covered by no head',
+    (type) => signedBy(openSigner(join(data, 'keys')), 'event', type),
   ],
 ]
 
 describe.each(ALL)('a %s line appended to a stopped journal', (type) => {
-  it.each(FORGERIES)('%s refuses the start and changes nothing', async (_, forge, code) => {
-    const { seq, line } = append(type, forge(type))
-    const error = await refusal()
-    expect(error.message).toContain(`line ${seq} is a ${type} that this gate did not sign`)
-    expect(error.message).toContain(code)
-    expect(error.place).toMatchObject({ file: journalFile(), line })
+  it.each(FORGERIES)('%s is not obeyed, kept aside and told', async (_, forge) => {
+    const before = onDisk()
+    await passedOver(append(type, forge(type)), before)
+  })
+})
+
+describe('types that no signature of their own protects', () => {
+  it.each(['ACTION_DISPATCHED', 'CAPSULE', 'REPLAYED', 'APPROVAL_JOINED', 'NOTE'])(
+    'an invented %s is not obeyed either: no capsule comes of it',
+    async (type) => {
+      const members = type === 'NOTE' ? {} : wholeMembers(type as LineType, {})
+      const before = onDisk()
+      await passedOver(append(type, JSON.stringify(members)), before)
+    },
+  )
+})
+
+describe('a genuine line copied to the end', () => {
+  it('and linked there is not obeyed', async () => {
+    const lines = readFileSync(journalFile(), 'utf8').trimEnd().split('\n')
+    const resumed = await open()
+    await resumed.journal.append([resumeEntry(resumed.journal.origin)])
+    await resumed.journal.append([haltEntry(resumed.journal.origin)])
+    await resumed.close()
+    const {
+      v,
+      origin: o,
+      seq,
+      prev,
+      at: time,
+      type,
+      ...members
+    } = JSON.parse(
+      readFileSync(journalFile(), 'utf8').split('\n')[lines.length] as string,
+    ) as JournalLine
+    expect(type).toBe('RESUME')
+    const before = onDisk()
+    await passedOver(append('RESUME', JSON.stringify(members)), before)
   })
 })
 
 describe('a forged line with half a line behind it', () => {
-  it('refuses the start before the half line is cut', async () => {
-    append('RESUME', JSON.stringify(membersOf('RESUME')))
-    writeFileSync(journalFile(), '{"v":1,"orig', { flag: 'a' })
-    expect((await refusal()).message).toMatch(/RESUME that this gate did not sign/)
+  it('is cut together with it', async () => {
+    const before = onDisk()
+    const line = append('RESUME', JSON.stringify(membersOf('RESUME')))
+    writeFileSync(journalFile(), '{"v":2,"orig', { flag: 'a' })
+    await passedOver(`${line}{"v":2,"orig`, before)
   })
 })
 
 describe('what was signed by the gate itself', () => {
   it('is obeyed after a restart, also under a retired event key', async () => {
-    append('RESUME', signedBy(openSigner(join(data, 'keys')), 'event', 'RESUME'))
+    const first = await open()
+    await first.journal.append([resumeEntry(first.journal.origin)])
+    await first.close()
     expect(
       (await cli(['keys', 'rotate', '--purpose', 'event', '--dir', join(data, 'keys')])).code,
     ).toBe(0)
@@ -177,14 +227,14 @@ describe('what was signed by the gate itself', () => {
 
 describe('a line that says its type twice', () => {
   it('is not obeyed by its second type', async () => {
-    append('NOTE', '{"type":"RESUME","scope":{"kind":"all"}}')
-    await expect(open()).rejects.toThrow(/the envelope is contradicted/)
+    const before = onDisk()
+    await passedOver(append('NOTE', '{"type":"RESUME","scope":{"kind":"all"}}'), before)
   })
 
   it('cannot use another line’s signature either', async () => {
+    const before = onDisk()
     const json = signedBy(openSigner(join(data, 'keys')), 'event', 'RESUME')
-    append('HALT', `{"type":"RESUME",${json.slice(1)}`)
-    await expect(open()).rejects.toThrow(/HALT that this gate did not sign/)
+    await passedOver(append('HALT', `{"type":"RESUME",${json.slice(1)}`), before)
   })
 })
 
@@ -207,29 +257,34 @@ describe('a snapshot that this version cannot read', () => {
 })
 
 describe('with a snapshot', () => {
-  it('a forged line after it refuses the start', async () => {
+  it('a forged line after it is not obeyed', async () => {
     const opened = await open()
     await opened.journal.writeSnapshot(opened.state.dump())
     await opened.close()
-    append('RESUME', JSON.stringify(membersOf('RESUME')))
-    expect((await refusal()).message).toMatch(/RESUME that this gate did not sign \(unsigned\)/)
+    const before = onDisk()
+    await passedOver(append('RESUME', JSON.stringify(membersOf('RESUME'))), before)
   })
 
-  it('a snapshot that does not stand leaves no line unchecked', async () => {
-    const { seq } = append('RESUME', JSON.stringify(membersOf('RESUME')))
-    append('NOTE', '{}')
-    // Signed by the gate, later than the forged line, but naming a head that this journal never had.
-    const never = { seq: seq + 1, hash: 'f'.repeat(64) }
+  it('a signed snapshot of a head that the lines do not reach refuses the start and changes nothing', async () => {
+    append('RESUME', JSON.stringify(membersOf('RESUME')))
+    const seq = 1_000
+    const never = { seq, hash: 'f'.repeat(64) }
     const signer = openSigner(join(data, 'keys'))
     await writeSnapshotFile(join(data, 'journal'), origin(), signer, never, {})
-    expect((await refusal()).message).toMatch(/RESUME that this gate did not sign \(unsigned\)/)
+    const before = onDisk()
+    await expect(open()).rejects.toThrow(/older than the signed snapshot/)
+    expect(onDisk()).toEqual(before)
   })
 })
 
 describe('the table of signed types', () => {
   it.each(SIGNED_TYPES)('%s cannot be appended unsigned', (type) => {
-    expect(entryFault(type, '{"by":"me"}')).toMatch(/lines of this type are signed/)
-    expect(entryFault(type, '{"by":"me","kid":"00","sig":"AA"}')).toBeNull()
+    const own = type === 'HEAD' || type === 'SEGMENT_SEALED'
+    const unsigned = own ? /the journal itself writes/ : /lines of this type are signed/
+    expect(entryFault(type, '{"by":"me"}')).toMatch(unsigned)
+    const signed = entryFault(type, '{"by":"me","kid":"00","sig":"AA"}')
+    if (own) expect(signed).toMatch(unsigned)
+    else expect(signed).toBeNull()
   })
 
   it('holds every signed type that a working gate writes, and no type that it writes unsigned', async () => {
@@ -251,7 +306,7 @@ describe('the table of signed types', () => {
 
 describe('a served gate', () => {
   it.each(['RESUME', 'GRANT_ISSUED', 'CONFIG_CHANGED'] as const)(
-    'does not start on a forged %s, and says which line',
+    'starts without a forged %s, and says so',
     async (type) => {
       const home = join(at.dir, 'home')
       mkdirSync(join(home, 'manifests'), { recursive: true })
@@ -263,18 +318,30 @@ describe('a served gate', () => {
         'upstream: http://127.0.0.1:9\nagents: {support-bot: {token_sha256: ' +
           `"${'0'.repeat(64)}"}}\njournal: {head_file: ${join(at.dir, 'head')}}\n`,
       )
-      const { seq } = append(type, JSON.stringify(membersOf(type)))
-      const before = onDisk()
+      append(type, JSON.stringify(membersOf(type)))
       const args = ['serve', '--config', join(home, 'gate.yaml'), '--data', data]
-      const { status, stderr } = spawnSync(
-        process.execPath,
-        [MAIN, ...args, '--port', '0', '--admin-port', '0'],
-        // One that starts all the same is ended: then there is no exit status.
-        { encoding: 'utf8', timeout: 20_000 },
-      )
-      expect(status).toBeGreaterThan(0)
-      expect(stderr).toContain(`line ${seq} is a ${type} that this gate did not sign`)
-      expect(onDisk()).toEqual(before)
+      const child = spawn(process.execPath, [MAIN, ...args, '--port', '0', '--admin-port', '0'])
+      let said = ''
+      const started = new Promise<void>((resolve) => {
+        const hear = (text: Buffer): void => {
+          said += text.toString()
+          if (said.includes('agents connect to')) resolve()
+        }
+        child.stderr.on('data', hear)
+        child.stdout.on('data', hear)
+        child.on('exit', () => resolve())
+      })
+      const ended = once(child, 'exit')
+      await started
+      child.kill('SIGTERM')
+      await ended
+      expect(said).toContain('agents connect to')
+      expect(said).toContain('journal_torn_tail')
+      expect(readFileSync(journalFile(), 'utf8')).not.toContain('mallory')
+      const opened = await open()
+      expect(opened.state.halts()).toEqual([{ kind: 'all' }])
+      expect(await opened.state.standingGrants(Date.now())).toEqual([])
+      await opened.close()
     },
   )
 })

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { expectConformance } from '../support/conformance.js'
 import { openItems } from '../support/open-items.js'
 import { type Proxied, proxied } from './proxied.js'
 
@@ -29,7 +30,10 @@ const call = (target: string, to: string, amount = '10') => ({
 
 describe('on_fail: hitl on a window', () => {
   let at: Proxied
-  afterEach(() => at.close())
+  afterEach(async () => {
+    await expectConformance(at.rig)
+    await at.close()
+  })
   const start = async (more = {}): Promise<void> => {
     at = await proxied({ manifest: MANIFEST, policies: POLICIES, ...more })
   }
@@ -55,7 +59,7 @@ describe('on_fail: hitl on a window', () => {
       ids: ['com.acme.payments.few'],
     })
     expect(await records()).toContainEqual(
-      expect.objectContaining({ id: 'com.acme.payments.few', result: 'fail', blocking: false }),
+      expect.objectContaining({ id: 'com.acme.payments.few', result: 'fail', blocking: true }),
     )
   })
 

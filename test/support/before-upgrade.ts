@@ -1,5 +1,5 @@
 import type { HttpCall } from '../../src/core/call/call.js'
-import { legacyDigest } from '../../src/core/call/digest.js'
+import { olderDigests } from '../../src/core/call/digest.js'
 import { admit } from '../../src/gate/admit.js'
 import { advance } from '../../src/gate/advance.js'
 import { approve } from '../../src/gate/approve.js'
@@ -20,18 +20,18 @@ function went<T extends object>(value: T): Exclude<T, { exit: string }> {
   return value as Exclude<T, { exit: string }>
 }
 
-/** Lines and evidence as a gate left them that bound no header but those of `bind_headers`. */
-async function judgedBefore(call: HttpCall, parts: Parts): Promise<Approved | Exit> {
+/** Lines and evidence as an earlier gate left them; `which` of its digests: 0.1's, the last, bound no header but those of `bind_headers`. */
+async function judgedBefore(call: HttpCall, parts: Parts, which: number): Promise<Approved | Exit> {
   const opened = open(call, await identify(call.caller, parts), parts)
   const matched = went(match(went(recognize(opened)), parts))
-  const older = advance(matched, { requestDigest: legacyDigest(matched, parts) })
+  const older = advance(matched, olderDigests(matched, parts).at(which) ?? {})
   const constrained = went(constrain(went(admit(older, parts)), parts))
   return approve(went(await authorize(constrained, parts)), parts)
 }
 
 /** Puts the call before a person; answers the approval's id. */
-export async function askedBefore(call: HttpCall, parts: Parts): Promise<string> {
-  const ended = await judgedBefore(call, parts)
+export async function askedBefore(call: HttpCall, parts: Parts, which = -1): Promise<string> {
+  const ended = await judgedBefore(call, parts, which)
   if (!('exit' in ended) || ended.exit !== 'asked') throw new Error('nobody is asked')
   await conclude(ended, parts)
   await parts.state.unclaim(ended.known.actionId)
@@ -44,8 +44,9 @@ export async function sentBefore(
   dispatch: Dispatch,
   parts: Parts,
   concluded = true,
+  which = -1,
 ): Promise<string> {
-  const approved = went(await judgedBefore(call, parts))
+  const approved = went(await judgedBefore(call, parts, which))
   const reserved = went(await reserve(approved, parts))
   if (!reserved.reserved) throw new Error('a window is full')
   const ending = await send(reserved, dispatch, parts)

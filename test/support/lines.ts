@@ -42,6 +42,8 @@ const CAPSULE: MembersOf<'CAPSULE'>['capsule'] = {
 }
 
 /** The smallest whole line of every type. */
+const HEAD = { upto: 1, hash: sha('line'), time: AT, lines: 1, capsules: 0 }
+
 export const SMALLEST: Sample = {
   ACTION_DISPATCHED: {
     action_id: 'a-1',
@@ -109,6 +111,12 @@ export const SMALLEST: Sample = {
     voter: sha('voter'),
     evidence_digest: sha('evidence'),
   },
+  ITEM_CLOSED: {
+    on: sha('capsule'),
+    voter: sha('voter'),
+    assurance: 'L1',
+    evidence_digest: sha('evidence'),
+  },
   GRANT_ISSUED: {
     grant: 'a-1',
     agent: 'bot',
@@ -119,12 +127,32 @@ export const SMALLEST: Sample = {
     uses: 1,
   },
   GRANT_REVOKED: { grant: 'a-1', voter: sha('voter') },
-  HALT: { scope: { kind: 'all' }, by: 'operator' },
-  RESUME: { scope: { kind: 'all' }, by: 'operator' },
+  HALT: { scope: { kind: 'all' }, actor: sha('operator'), evidence_digest: sha('evidence') },
+  RESUME: { scope: { kind: 'all' }, actor: sha('operator'), evidence_digest: sha('evidence') },
   CONFIG_CHANGED: { policy_digest: sha('policies'), manifest_digests: [], mode: 'enforce' },
-  EVIDENCE_ERASING: { operator: 'acme', day: '2026-03-01', by: 'operator' },
-  EVIDENCE_ERASED: { operator: 'acme', day: '2026-03-01', by: 'operator', records: 1 },
-  SEGMENT_SEALED: { segment: 1, size: 1, root: sha('root'), head: sha('head') },
+  EVIDENCE_ERASING: {
+    operator: 'acme',
+    day: '2026-03-01',
+    actor: sha('operator'),
+    evidence_digest: sha('evidence'),
+  },
+  EVIDENCE_ERASED: {
+    operator: 'acme',
+    day: '2026-03-01',
+    actor: sha('operator'),
+    evidence_digest: sha('evidence'),
+    records: 1,
+  },
+  HEAD,
+  SEGMENT_SEALED: { segment: 1, size: 1, root: sha('root'), ...HEAD, counts: { HALT: 1 } },
+  ADOPTED: {
+    upto: 1,
+    hash: sha('adopted'),
+    lines: 1,
+    capsules: 0,
+    unsigned: [1],
+    orphans: ['a-1'],
+  },
   WEBHOOK_DISABLED: { endpoint: 'ops' },
   WEBHOOK_ENABLED: { endpoint: 'ops' },
   WEBHOOK_DEAD: {

@@ -49,6 +49,7 @@ tools:
 export const POLICIES = `
 @id("support") permit (principal == Agent::"support-bot", action, resource)
 when { principal == Agent::"support-bot" };
+@id("closed-to-others") forbid (principal == Agent::"other-bot", action, resource);
 @id("large-refund") @hem("required") forbid (principal, action == Action::"create_refund", resource)
 when { context.args.amount.greaterThan(decimal("100.0")) } unless { context.approval.granted };
 @id("overflow") forbid (principal, action == Action::"count_up", resource)
@@ -114,7 +115,9 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
     call: post('/v1/refunds', { order: `o-${SECRET}`, currency: 'EUR', amount: '5', role: 'x' }),
   },
   body_not_read: { call: post('/v1/close', { order: `o-${SECRET}` }) },
-  request_malformed: { call: refund('5', { body: { kind: 'malformed', fault: 'length_twice' } }) },
+  request_malformed: {
+    call: refund('5', { body: { kind: 'malformed', fault: 'length_beside_coding' } }),
+  },
   body_too_large: { call: refund('5', { body: { kind: 'too_large' } }) },
   bodies_exhausted: { call: refund('5', { body: { kind: 'no_room' } }), doing: 'no_memory' },
   body_aborted: { call: refund('5', { body: { kind: 'aborted' } }) },

@@ -122,8 +122,14 @@ export function openBody(associated: Buffer, body: Buffer, key: Buffer): Buffer 
   }
 }
 
+/** `isDamaged`: the head reads well over a body that does not. */
+export type Scanned = {
+  readonly offset: number
+  readonly head: Head
+  readonly isDamaged: boolean
+}
 export type Scan = {
-  readonly records: readonly { readonly offset: number; readonly head: Head }[]
+  readonly records: readonly Scanned[]
   /** Where the last good record ends; what follows in the segment was never acknowledged. */
   readonly end: number
   readonly damage: readonly { readonly offset: number; readonly bytes: number }[]
@@ -131,22 +137,22 @@ export type Scan = {
 
 /** Reads a whole segment. Damage before a later good record is damage; after the last it is a torn tail. */
 export function scanSegment(bytes: Buffer): Scan {
-  const records: { offset: number; head: Head }[] = []
+  const records: Scanned[] = []
   const damage: { offset: number; bytes: number }[] = []
   /** Heads that read well over bodies that do not: still records if something good follows them. */
-  let doubtful: { offset: number; head: Head }[] = []
+  let doubtful: Scanned[] = []
   let end = 0
   let at = 0
   while (at < bytes.length) {
     const frame = readFrame(bytes.subarray(at))
     if (frame.state === 'whole') {
       if (at > end) damage.push({ offset: end, bytes: at - end })
-      records.push(...doubtful, { offset: at, head: frame.head })
+      records.push(...doubtful, { offset: at, head: frame.head, isDamaged: false })
       doubtful = []
       at += frame.length
       end = at
     } else if (frame.state === 'body_damaged') {
-      doubtful.push({ offset: at, head: frame.head })
+      doubtful.push({ offset: at, head: frame.head, isDamaged: true })
       // Not past the body: its length may be the very thing that is wrong.
       at = nextMagic(bytes, at + 1)
     } else {

@@ -38,6 +38,10 @@ export type KeyStore = {
   /** The scope's key, made if it has none. The slot is in the kernel; `sync` makes it durable. */
   forScope(scope: string, write: PositionedWrite): DataKey
   byId(id: Buffer): Opened
+  /** The id of the scope's key, hex; null where it has none. */
+  idOf(scope: string): string | null
+  /** What stands in that slot, whoever's key it is; the key itself is not unwrapped. */
+  slot(number: number): Slot
   /** Destroys the scope's key for good, durably; its slot's number, or null when there is none. */
   erase(scope: string): number | null
   isDirty(): boolean
@@ -158,16 +162,9 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
       table.add(tag, slots++)
       return remember(scope, { id: bytes.subarray(4, 4 + KEY_ID_BYTES), key })
     },
-    byId(id) {
-      const slot = readSlot(read(id.readUInt32BE(0)))
-      if (slot.state === 'damaged' || !slot.id.equals(id)) {
-        return { state: 'damaged', detail: `its key is not in ${file}` }
-      }
-      if (slot.state === 'erased') return { state: 'erased' }
-      const key = unwrap(slot.sealed, master)
-      if (key === null) return { state: 'damaged', detail: `its key in ${file} does not open` }
-      return { state: 'live', key }
-    },
+    idOf: (scope) => find(scope)?.id.toString('hex') ?? null,
+    slot: (number) => readSlot(read(number)),
+    byId: (id) => openSlot(readSlot(read(id.readUInt32BE(0))), id, file, master),
     erase(scope) {
       const slot = find(scope)
       if (slot === null) return null
@@ -185,6 +182,28 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
     },
     close: () => closeSync(fd),
   }
+}
+
+/** The key with that id, out of the slot where it should stand. */
+function openSlot(slot: Slot, id: Buffer, file: string, master: MasterKey): Opened {
+  if (slot.state === 'damaged' || !slot.id.equals(id)) {
+    return { state: 'damaged', detail: `its key is not in ${file}` }
+  }
+  if (slot.state === 'erased') return { state: 'erased' }
+  const key = unwrap(slot.sealed, master)
+  if (key === null) return { state: 'damaged', detail: `its key in ${file} does not open` }
+  return { state: 'live', key }
+}
+
+/** The keys as they stand in the file at this moment, for whoever only reads. */
+export function readKeys(file: string, master: MasterKey): Pick<KeyStore, 'byId'> {
+  const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0)
+  if (bytes.length > 0 && !bytes.subarray(0, SLOT_BYTES).equals(headOf(master))) {
+    throw new EvidenceError('key_store', `${file} is damaged or belongs to another master key`)
+  }
+  const slotAt = (number: number): Slot =>
+    readSlot(bytes.subarray(number * SLOT_BYTES, (number + 1) * SLOT_BYTES))
+  return { byId: (id) => openSlot(slotAt(id.readUInt32BE(0)), id, file, master) }
 }
 
 function headOf(master: MasterKey): Buffer {

@@ -48,8 +48,8 @@ async function frameAt(path: string, offset: number): Promise<Frame> {
   }
 }
 
-function readingOf(
-  keys: KeyStore,
+export function readingOf(
+  keys: Pick<KeyStore, 'byId'>,
   frame: Extract<Frame, { head: unknown }>,
   where: string,
 ): Reading {

@@ -2,10 +2,12 @@ import type { Head } from './frame.js'
 
 /** Where a record stands, and under which key: enough to count what an erasure darkens. */
 export type Place = { readonly offset: number; readonly keySlot: number }
+/** Instead of a key's slot, at the place of a record whose sealed bytes were found changed: no key has slot 0. */
+export const DAMAGED_SLOT = 0
 
 /** The index of a segment that is still written to; bounded by the segment's size. */
 export type MemoryIndex = {
-  add(offset: number, head: Head): void
+  add(offset: number, head: Head, isDamaged?: boolean): void
   find(digest: Buffer): readonly Place[]
   sorted(): readonly (readonly [prefix: string, place: Place])[]
   /** Records per key slot. */
@@ -26,9 +28,9 @@ export function createMemoryIndex(): MemoryIndex {
   }
   return {
     perKey,
-    add(offset, head) {
+    add(offset, head, isDamaged = false) {
       const keySlot = head.keyId.readUInt32BE(0)
-      const place = { offset, keySlot }
+      const place = { offset, keySlot: isDamaged ? DAMAGED_SLOT : keySlot }
       note(head.action, place)
       for (const digest of head.digests) note(digest, place)
       perKey.set(keySlot, (perKey.get(keySlot) ?? 0) + 1)

@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isHex64 } from '../../core/hex.js'
-import type { Evidence, EvidenceRecord } from '../../ports.js'
+import type { ErasureScope, Evidence, EvidenceRecord } from '../../ports.js'
 import { syncFolder, TEMPORARY } from './durable-file.js'
 import { EvidenceError } from './error.js'
 import { type Head, sealFrame } from './frame.js'
 import { openKeyStore } from './key-store.js'
 import { lockFolder } from './lock.js'
+import { createLook } from './look.js'
 import { countUnder, findByAction, findByDigest, type Shelf } from './lookup.js'
 import { deriveMasterKey } from './master-key.js'
 import { publicFiles } from './public-files.js'
@@ -87,6 +88,7 @@ function opened(
   const writer = openWriter({ files, segmentBytes, keys, reserve, seams, gather })
   const published = publicFiles(folders.public)
   const shelf: Shelf = { files, keys, segments: writer.segments }
+  const look = createLook(shelf)
 
   function put(record: EvidenceRecord, urgent: boolean): Promise<void> {
     writer.mayWrite(urgent)
@@ -128,13 +130,19 @@ function opened(
       mustBeOpen()
       return isHex64(digest) ? findByDigest(shelf, digest) : { state: 'missing' }
     },
+    async inIndex(digests) {
+      mustBeOpen()
+      return look(digests)
+    },
     putPublic: published.put,
     getPublic: published.get,
+    async keyOf(scope) {
+      mustBeOpen()
+      return keys.idOf(erasedScope(scope))
+    },
     async erase(scope) {
       mustBeOpen()
-      const slot = keys.erase(
-        'subject' in scope ? subjectScope(scope.subject) : dayScope(scope.operator, scope.day),
-      )
+      const slot = keys.erase(erasedScope(scope))
       if (slot === null) return 0
       // Records on their way to the disk went dark too, and are counted.
       await writer.drained()
@@ -147,6 +155,8 @@ function opened(
 }
 
 const subjectScope = (subject: string): string => JSON.stringify(['subject', subject])
+const erasedScope = (scope: ErasureScope): string =>
+  'subject' in scope ? subjectScope(scope.subject) : dayScope(scope.operator, scope.day)
 const dayScope = (operator: string, day: string): string => JSON.stringify(['day', operator, day])
 
 function scopeOf({ subject, operator, at }: EvidenceRecord): string {

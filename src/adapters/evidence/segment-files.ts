@@ -12,7 +12,14 @@ import { replaceFileSync, syncFolder } from './durable-file.js'
 import { scanSegment } from './frame.js'
 import { createMemoryIndex, type MemoryIndex, type Place } from './memory-index.js'
 import type { Seams } from './seams.js'
-import { countInSidecar, findInSidecar, isSidecarSound, writeSidecar } from './sidecar.js'
+import {
+  countInSidecar,
+  type Finder,
+  findInSidecar,
+  isSidecarSound,
+  loadSidecar,
+  writeSidecar,
+} from './sidecar.js'
 
 /** The segment that is written to, or one whose index is not on disk yet. */
 export type Segment = {
@@ -25,11 +32,14 @@ export type Segment = {
 }
 export type SegmentIndex = {
   find(digest: Buffer): Promise<readonly Place[]>
+  /** The whole of it in memory, for many look-ups at once. */
+  load(): Promise<Finder>
   count(keySlot: number): Promise<number>
 }
 
 export const inMemory = (index: MemoryIndex): SegmentIndex => ({
   find: async (digest) => index.find(digest),
+  load: async () => index.find,
   count: async (keySlot) => index.perKey.get(keySlot) ?? 0,
 })
 
@@ -44,7 +54,7 @@ export function segmentFiles(folder: string, seams: Seams, report: (finding: str
   function indexed(bytes: Buffer, file: string) {
     const index = createMemoryIndex()
     const scan = scanSegment(bytes)
-    for (const { offset, head } of scan.records) index.add(offset, head)
+    for (const { offset, head, isDamaged } of scan.records) index.add(offset, head, isDamaged)
     for (const { offset, bytes: length } of scan.damage) {
       report(`${file}: ${length} damaged bytes at ${offset}; the records after them are good`)
     }
@@ -109,6 +119,7 @@ export function segmentFiles(folder: string, seams: Seams, report: (finding: str
       }
       return {
         find: (digest) => findInSidecar(side, digest),
+        load: () => loadSidecar(side),
         count: (keySlot) => countInSidecar(side, keySlot),
       }
     },

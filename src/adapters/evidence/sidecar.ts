@@ -128,6 +128,32 @@ export async function findInSidecar(path: string, digest: Buffer): Promise<Place
   })
 }
 
+export type Finder = (digest: Buffer) => readonly Place[]
+
+/** The entries of a sidecar in memory: a few hundred kilobytes. */
+export async function loadSidecar(path: string): Promise<Finder> {
+  const entries = await within(path, (file, layout) => readAt(file, HEAD, layout.entries * ENTRY))
+  const count = Math.floor(entries.length / ENTRY)
+  return (digest) => {
+    const prefix = digest.subarray(0, PREFIX_BYTES)
+    const order = (i: number): number =>
+      entries.compare(prefix, 0, PREFIX_BYTES, i * ENTRY, i * ENTRY + PREFIX_BYTES)
+    let low = 0
+    let high = count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (order(middle) < 0) low = middle + 1
+      else high = middle
+    }
+    const places: Place[] = []
+    for (let i = low; i < count && order(i) === 0; i++) {
+      const at = i * ENTRY + PREFIX_BYTES
+      places.push({ keySlot: entries.readUInt32BE(at), offset: entries.readUInt32BE(at + 4) })
+    }
+    return places
+  }
+}
+
 /** How many of the segment's records are sealed under that key. */
 export async function countInSidecar(path: string, keySlot: number): Promise<number> {
   return within(path, async (file, { entries, keys }) => {

@@ -1,6 +1,7 @@
 import { entryFault } from '../../core/journal/line.js'
-import type { Appended, Head, Journal, Signer } from '../../ports.js'
+import type { Appended, Journal, Signer } from '../../ports.js'
 import type { Committer } from './commit.js'
+import { HEAD_ROOM } from './compose.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
 import type { DriverEntry, JournalReport } from './model.js'
 import type { Reserve } from './reserve.js'
@@ -38,7 +39,8 @@ export function createAppender(
   committer: Committer,
   signer: Signer,
   reserve: Reserve,
-  durable: (head: Head) => void,
+  /** Called when a batch is on the disk. */
+  durable: () => void,
   report: (report: JournalReport) => void,
 ): Appender {
   let queue: Pending[] = []
@@ -97,8 +99,7 @@ export function createAppender(
       resolve(entries.map(({ sealed }, i) => acknowledged(lines[from + i] as Appended, sealed)))
       from += entries.length
     }
-    const { seq, prev } = committer.tail().cursor
-    durable({ seq, hash: prev })
+    durable()
   }
 
   /** The batch is off the disk again. Conclusions get the reserve's space, step by step; the rest is refused. */
@@ -107,7 +108,7 @@ export function createAppender(
     if (committer.poison() === null) suspend(error)
     reject(batch, error, (pending) => !pending.urgent)
     const urgent = batch.filter((pending) => pending.urgent)
-    const bytes = urgent.reduce((sum, { chars }) => sum + 3 * chars, 0)
+    const bytes = urgent.reduce((sum, { chars }) => sum + 3 * chars, HEAD_ROOM)
     while (isDiskFull(error) && urgent.length > 0 && reserve.release(bytes)) {
       try {
         return await write(urgent)
@@ -199,8 +200,8 @@ export function entriesFault(entries: readonly DriverEntry[]): JournalError | nu
   return null
 }
 
-const acknowledged = ({ seq, at, hash }: Appended, sealed: Appended['sealed']): Appended =>
-  sealed === undefined ? { seq, at, hash } : { seq, at, hash, sealed }
+const acknowledged = (line: Appended, sealed: Appended['sealed']): Appended =>
+  sealed === undefined ? line : { ...line, sealed }
 
 const isDiskFull = (error: unknown): boolean =>
   error instanceof JournalError && error.code === 'disk_full'

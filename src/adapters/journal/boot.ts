@@ -1,20 +1,27 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isHeadType } from '../../core/journal/vocabulary.js'
 import type { Plain } from '../../core/json/value.js'
-import type { Head } from '../../ports.js'
 import { BACKGROUND_CHUNK, BOOT_CHUNK } from './blocks.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { checkSeal } from './check-seal.js'
-import { checkSigned } from './check-signed.js'
 import type { Tail } from './commit.js'
+import type { Counted } from './compose.js'
 import { type Contents, contentLine, newContents } from './contents.js'
+import { type Cover, coverOf } from './cover.js'
 import { JournalError } from './error.js'
 import { type Layout, readLayout } from './layout.js'
 import type { JournalOptions, JournalReport } from './model.js'
 import { replaceFile } from './replace-file.js'
-import { type Scanned, scanSegment } from './scan.js'
-import { behind, checkAgainstHead, readSecondHead } from './second-head.js'
+import { type LineSeen, scanSegment, scanToFault } from './scan.js'
+import {
+  behind,
+  checkAgainstHead,
+  checkSecond,
+  readSecondHead,
+  type SecondHead,
+} from './second-head.js'
 import { segmentName, segmentPath } from './segments.js'
 import { readSnapshotFile, type Snapshot } from './snapshot.js'
 
@@ -25,47 +32,48 @@ export type Booted = {
   /** The chain before the first segment that is here, and before the one being written. */
   readonly base: Cursor
   readonly tailStart: Cursor
-  readonly second: Head | null
+  readonly second: SecondHead | null
 }
 
-/** Reads and checks everything after the snapshot, or everything; changes nothing but a torn last line. */
+/**
+ * Reads and links everything after the snapshot, or everything. One signature is checked, the newest head's: it
+ * covers all lines before it. Changes nothing but an unfinished last batch.
+ */
 export async function boot(
   options: JournalOptions,
   report: (report: JournalReport) => void,
 ): Promise<Booted> {
   const { dir, origin } = options
   const layout = await readLayout(options)
-  const second = await readSecondHead(options, layout.fresh, report)
-  if (second !== null && second.seq === layout.base.seq) {
-    checkAgainstHead(second, layout.base.prev, dir)
-  }
   const read = await readSnapshotFile(dir, origin, options.keys)
   if (read.kind === 'ignored') report({ kind: 'snapshot_ignored', why: read.why })
   const snapshot = read.kind === 'signed' ? read.snapshot : null
+  const second = await readSecondHead(options)
   const start = snapshot === null ? 0 : startFor(snapshot, layout)
   let pass = await readFrom(options, layout, start ?? 0, snapshot, second)
-  if (snapshot !== null && snapshot.seq > pass.end.seq) {
-    throw behind(dir, 'the signed snapshot', snapshot.seq, pass.end.seq)
+  const end = pass.cover.cursor
+  if (end.v === 1) throw notAdopted(dir, end)
+  if (snapshot !== null && snapshot.seq > end.seq) {
+    throw behind(dir, 'the signed snapshot', snapshot.seq, end.seq)
   }
-  const stands = snapshot !== null && pass.snapshotHash === snapshot.head
+  const stands = snapshot !== null && pass.snapshotStands
   if (snapshot !== null && !stands) {
-    const why = start === null ? 'is in an archived segment' : 'is not the one it names'
+    const why = start === null ? 'is in an archived segment' : 'is not the head it names'
     report({ kind: 'snapshot_ignored', why: `line ${snapshot.seq} ${why}` })
     pass = await readFrom(options, layout, 0, null, second)
   }
-  if (second !== null && second.seq > pass.end.seq) {
-    throw behind(dir, 'the second head', second.seq, pass.end.seq)
+  checkSecond(options, layout.base, second, pass.cover.cursor, report)
+  if (pass.cover.unfinished.length > 0) {
+    await cutUnfinished(dir, pass.number, pass.cover, report)
   }
-  if (pass.last.torn.length > 0) await cutTornLine(dir, pass, report)
   const contents = tailContents(options, pass)
-  const first = pass.tailStart.seq + 1
   layout.catalog[layout.catalog.length - 1] = {
     number: pass.number,
-    first,
+    first: pass.tailStart.seq + 1,
     archived: false,
     contents,
   }
-  const { cursor, lines, bytes, sealed, last } = pass.last
+  const { cursor, lines, bytes, head, seal } = pass.cover
   return {
     tail: {
       number: pass.number,
@@ -73,7 +81,9 @@ export async function boot(
       cursor,
       lines,
       contents,
-      seal: sealed ? last : null,
+      seal,
+      head,
+      counted: head ?? pass.counted,
     },
     catalog: layout.catalog,
     snapshot: stands ? { seq: snapshot.seq, state: snapshot.state } : null,
@@ -83,6 +93,14 @@ export async function boot(
   }
 }
 
+const notAdopted = (dir: string, { seq }: Cursor): JournalError =>
+  new JournalError(
+    'not_adopted',
+    `the journal is of version 1 up to line ${seq}, without signed heads: look at it and take it over with ` +
+      '`capsule-gate journal adopt`, then start again',
+    { file: dir },
+  )
+
 /** The newest segment that can hold the snapshot's line; null when that line is archived. */
 function startFor(snapshot: Snapshot, { base, present }: Layout): number | null {
   if (snapshot.seq < base.seq) return null
@@ -91,83 +109,77 @@ function startFor(snapshot: Snapshot, { base, present }: Layout): number | null 
 }
 
 type Pass = {
-  /** The last segment: its number, the chain before it, and what was read of it. */
+  /** The last segment: its number, the chain before it, and how far it counts. */
   readonly number: number
   readonly tailStart: Cursor
-  readonly last: Scanned
-  readonly end: Cursor
-  readonly snapshotHash: string | null
+  readonly cover: Cover
+  /** What the last seal before that segment counted. */
+  readonly counted: Counted
+  readonly snapshotStands: boolean
 }
 
 async function readFrom(
   options: JournalOptions,
-  { base, present }: Layout,
+  { base, present, counted: before }: Layout,
   from: number,
   snapshot: Snapshot | null,
-  second: Head | null,
+  second: SecondHead | null,
 ): Promise<Pass> {
   const { dir, origin } = options
-  let tailStart = present[from]?.before ?? base
-  let end = tailStart
-  let snapshotHash = snapshot?.seq === end.seq ? end.prev : null
-  let number = 0
-  let scanned: Scanned | null = null
+  let end = present[from]?.before ?? base
+  let counted = before
+  let snapshotStands = snapshot?.seq === end.seq && snapshot.head === end.prev
   for (const segment of present.slice(from)) {
-    number = segment.number
+    const { number } = segment
     const file = segmentPath(dir, number)
-    tailStart = end
-    const before = end.seq
-    scanned = await scanSegment({ file, origin, from: end, chunk: BOOT_CHUNK }, (line) => {
-      const { seq, hash } = line
-      if (seq === snapshot?.seq) snapshotHash = hash
+    const range = { file, origin, from: end, chunk: BOOT_CHUNK }
+    const visit = ({ seq, hash, type, v }: LineSeen): void => {
+      if (seq === snapshot?.seq) {
+        // A snapshot stands on a head; before version 2 there was none.
+        snapshotStands = hash === snapshot.head && v === snapshot.v && (v === 1 || isHeadType(type))
+      }
       if (seq === second?.seq) checkAgainstHead(second, hash, file)
-      // What a snapshot stands for was checked before it was folded.
-      if (seq > (snapshot?.seq ?? 0)) checkSigned(line, { file, line: seq - before }, options)
-    })
-    const open = segment === present.at(-1) && !scanned.sealed
-    if (!open) checkSeal(file, number, scanned, 'later', options)
+    }
+    if (segment === present.at(-1)) {
+      const cover = await coverOf(file, end, await scanToFault(range, visit), options)
+      return { number, tailStart: end, cover, counted, snapshotStands }
+    }
+    const scanned = await scanSegment(range, visit)
+    counted = checkSeal(file, number, scanned, 'later', options).head ?? counted
     end = scanned.cursor
   }
-  if (scanned === null) throw new TypeError('a journal has at least one segment')
-  checkLastLine(segmentPath(dir, number), scanned)
-  return { number, tailStart, last: scanned, end, snapshotHash }
-}
-
-/** No line links to the last one yet, so it must at least be JSON. */
-function checkLastLine(file: string, { last, lines }: Scanned): void {
-  if (last === null) return
-  try {
-    JSON.parse(last)
-  } catch (error) {
-    throw new JournalError('damaged', 'the last line is not JSON', { file, line: lines }, error)
-  }
+  throw new TypeError('a journal has at least one segment')
 }
 
 /** Read once more behind the running gate: only a seal and a look-up need it, the start does not. */
-function tailContents({ dir, origin }: JournalOptions, pass: Pass): Contents {
-  if (pass.last.lines === 0) return newContents(pass.number)
-  return newContents(pass.number, async (add) => {
-    const file = segmentPath(dir, pass.number)
-    const whole = { file, origin, from: pass.tailStart, end: pass.last.bytes }
-    await scanSegment({ ...whole, chunk: BACKGROUND_CHUNK }, (line) => add(contentLine(line, file)))
+function tailContents(
+  { dir, origin }: JournalOptions,
+  { number, tailStart, cover }: Pass,
+): Contents {
+  if (cover.lines === 0) return newContents(number)
+  return newContents(number, async (add) => {
+    const file = segmentPath(dir, number)
+    const whole = { file, origin, from: tailStart, end: cover.bytes, chunk: BACKGROUND_CHUNK }
+    await scanSegment(whole, (line) => add(contentLine(line, file)))
   })
 }
 
-/** What a crash left of a line nobody was told of; its bytes are kept aside. */
-async function cutTornLine(
+/** What a crash left of a batch that was never acknowledged; its bytes are kept aside. */
+export async function cutUnfinished(
   dir: string,
-  { number, last }: Pass,
+  number: number,
+  { bytes, unfinished }: Pick<Cover, 'bytes' | 'unfinished'>,
   report: (report: JournalReport) => void,
 ): Promise<void> {
   const file = segmentPath(dir, number)
-  const kept = join(dir, `${segmentName(number)}.${last.bytes}.torn`)
-  await replaceFile(kept, last.torn)
+  const kept = join(dir, `${segmentName(number)}.${bytes}.torn`)
+  await replaceFile(kept, unfinished)
   const handle = await open(file, 'r+')
   try {
-    await handle.truncate(last.bytes)
+    await handle.truncate(bytes)
     await handle.sync()
   } finally {
     await handle.close()
   }
-  report({ kind: 'torn_tail', file, bytes: last.torn.length, kept })
+  report({ kind: 'torn_tail', file, bytes: unfinished.length, kept })
 }

@@ -1,18 +1,26 @@
-import { AT_LENGTH, envelopeStart, isAt } from '../../core/journal/line.js'
+import { AT_LENGTH, envelopeStart, isAt, type LineVersion } from '../../core/journal/line.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
 import { JournalError } from './error.js'
 import { leafHashAt } from './hash.js'
 
 /** A place in the chain: the last line, and what the next must link to. */
-export type Cursor = { readonly seq: number; readonly prev: string; readonly at: string }
+export type Cursor = {
+  readonly seq: number
+  readonly prev: string
+  readonly at: string
+  /** Of the last line; null where that is not known, as before the first. */
+  readonly v: LineVersion | null
+}
 
+export type Stepped = {
+  readonly type: string
+  readonly hash: string
+  readonly at: string
+  readonly v: LineVersion
+}
 export type Chain = {
   /** The line at [start, stop), LF excluded; throws a JournalError that names file and line. */
-  step(
-    buffer: Buffer,
-    start: number,
-    stop: number,
-  ): { readonly type: string; readonly hash: string; readonly at: string }
+  step(buffer: Buffer, start: number, stop: number): Stepped
   cursor(): Cursor
   /** Lines seen in this file. */
   lines(): number
@@ -22,22 +30,27 @@ const TYPE_START = '","type":"'
 /** The longest type and its closing quote. */
 const TYPE_ROOM = 65
 const CLOSING_BRACE = 125
+const VERSION_AT = '{"v":'.length
+const ONE = '1'.charCodeAt(0)
+/** The one line that may stand between version 1 and version 2 (DESIGN §5). */
+const ADOPTED = 'ADOPTED'
 
 /**
  * Checks each line's envelope, sequence, linkage and time. Nothing is parsed: the envelope has one
  * spelling, so it is compared as bytes.
  */
 export function openChain(file: string, origin: string, from: Cursor): Chain {
-  let { seq, prev, at } = from
+  let { seq, prev, at, v } = from
   let lines = 0
   let sealed = false
   const place = () => ({ file, line: lines + 1 })
   return {
-    cursor: () => ({ seq, prev, at }),
+    cursor: () => ({ seq, prev, at, v }),
     lines: () => lines,
     step(buffer, start, stop) {
       if (sealed) throw new JournalError('forked', 'a line stands after the seal', place())
-      const expected = envelopeStart(origin, seq + 1, prev)
+      const version: LineVersion = buffer[start + VERSION_AT] === ONE ? 1 : 2
+      const expected = envelopeStart(version, origin, seq + 1, prev)
       const atEnd = expected.length + AT_LENGTH
       const typeStart = atEnd + TYPE_START.length
       // One string for the whole envelope: each crossing into the buffer costs as much as comparing it.
@@ -59,13 +72,18 @@ export function openChain(file: string, origin: string, from: Cursor): Chain {
         })
       }
       const type = text.slice(typeStart, typeEnd)
+      if (v !== null && v !== version && type !== ADOPTED) {
+        const found = `a ${type} line of version ${version} behind version ${v}`
+        throw new JournalError('damaged', 'the version changes', { ...place(), found })
+      }
       const hash = leafHashAt(buffer, start, stop)
       sealed = type === SEAL_TYPE
       seq++
       lines++
       prev = hash
       at = time
-      return { type, hash, at }
+      v = version
+      return { type, hash, at, v: version }
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { SealMembers } from '../../core/journal/head.js'
 import { readSeal, sealFault } from '../../core/journal/seal.js'
 import { nodeCrypto } from '../crypto-node.js'
 import type { Cursor } from './chain.js'
@@ -9,21 +10,26 @@ import type { Scanned } from './scan.js'
 import { indexPath, segmentPath } from './segments.js'
 
 type Trust = Pick<JournalOptions, 'origin' | 'keys'>
+/** What only a reader of every line has: it costs as much again as the chain, so a start leaves it for later. */
+export type SealedContents = {
+  readonly root: string
+  readonly counts: { readonly [type: string]: number }
+}
 
 /**
  * A closed segment: whole lines only, and a signed seal that says what they add up to. The chain and
- * the seal's head already fix every line; the root, which costs as much again, may be left for later.
+ * the seal's hash already fix every line.
  */
 export function checkSeal(
   file: string,
   number: number,
   scanned: Scanned,
-  root: string | 'later',
+  contents: SealedContents | 'later',
   trust: Trust,
-): void {
+): { readonly head: SealMembers | null } {
   const place = { file, line: Math.max(1, scanned.lines) }
-  if (scanned.torn.length > 0) {
-    const found = `${scanned.torn.length} bytes without a line end`
+  if (scanned.bytes < scanned.size) {
+    const found = `${scanned.size - scanned.bytes} bytes without a line end`
     throw new JournalError('damaged', 'the segment is cut short', { ...place, found })
   }
   if (scanned.last === null || !scanned.sealed) {
@@ -33,22 +39,37 @@ export function checkSeal(
       found: scanned.last === null ? 'no lines' : scanned.last.slice(0, 200),
     })
   }
-  const check = readSeal(parseSeal(scanned.last), trust.origin, trust.keys, nodeCrypto)
+  const check = readSeal(scanned.last, trust.origin, trust.keys, nodeCrypto)
   if (!check.ok) throw new JournalError('damaged', check.why, place)
-  const { head, lines } = scanned
-  const { seal } = check
-  const counted = { segment: number, size: lines - 1, head }
-  const fault = sealFault(seal, { ...counted, root: root === 'later' ? seal.root : root })
+  const { beforeSeal, lines } = scanned
+  const { seal, head } = check
+  const counted = { segment: number, size: lines - 1, hash: beforeSeal }
+  const root = contents === 'later' ? seal.root : contents.root
+  const fault =
+    sealFault(seal, { ...counted, root }) ??
+    (contents === 'later' || head === null ? null : countsFault(head.counts, contents.counts))
   if (fault !== null) throw new JournalError('damaged', fault, place)
+  return { head }
 }
 
-/** The chain after a segment that is not here, by the signed seal its index repeats. */
-export async function archivedCursor(
+function countsFault(
+  said: { readonly [type: string]: number },
+  found: { readonly [type: string]: number },
+): string | null {
+  const types = [...new Set([...Object.keys(said), ...Object.keys(found)])]
+  const wrong = types.find((type) => said[type] !== found[type])
+  return wrong === undefined
+    ? null
+    : `seal says ${said[wrong] ?? 0} ${wrong} lines, the segment holds ${found[wrong] ?? 0}`
+}
+
+/** A segment that is not here, by the signed seal its index repeats. */
+export async function archivedSeal(
   dir: string,
   number: number,
   before: Cursor,
   trust: Trust,
-): Promise<Cursor> {
+): Promise<{ readonly cursor: Cursor; readonly head: SealMembers | null }> {
   const file = indexPath(dir, number)
   const fault = (why: string): JournalError =>
     new JournalError(
@@ -58,19 +79,12 @@ export async function archivedCursor(
     )
   const text = (await readIndexHeader(file))?.seal
   if (text === undefined) throw fault('it cannot be read')
-  const check = readSeal(parseSeal(text), trust.origin, trust.keys, nodeCrypto)
+  const check = readSeal(text, trust.origin, trust.keys, nodeCrypto)
   if (!check.ok) throw fault(check.why)
-  if (check.seal.segment !== number) throw fault(`it seals segment ${check.seal.segment}`)
-  if (check.seq !== before.seq + check.seal.size + 1) throw fault(`its seal is line ${check.seq}`)
+  const { seal, seq, at, head } = check
+  if (seal.segment !== number) throw fault(`it seals segment ${seal.segment}`)
+  if (seq !== before.seq + seal.size + 1) throw fault(`its seal is line ${seq}`)
   const bytes = Buffer.from(` ${text}`)
-  return { seq: check.seq, prev: leafHashAt(bytes, 1, bytes.length), at: check.at }
-}
-
-function parseSeal(text: string): { readonly [member: string]: unknown } {
-  try {
-    const line: unknown = JSON.parse(text)
-    return typeof line === 'object' && line !== null ? { ...line } : {}
-  } catch {
-    return {}
-  }
+  const prev = leafHashAt(bytes, 1, bytes.length)
+  return { cursor: { seq, prev, at, v: head === null ? 1 : 2 }, head }
 }

@@ -9,13 +9,11 @@ import {
   writeSync,
 } from 'node:fs'
 import { promisify } from 'node:util'
-import { signEvent } from '../../core/journal/event.js'
-import { formatLine } from '../../core/journal/line.js'
-import { SEAL_TYPE } from '../../core/journal/seal.js'
+import type { SignedHead } from '../../core/journal/head.js'
 import type { Appended } from '../../ports.js'
 import type { Store } from './catalog.js'
 import type { Cursor } from './chain.js'
-import { type Composed, createComposer } from './compose.js'
+import { type Composed, type Counted, createComposer } from './compose.js'
 import { type Contents, newContents } from './contents.js'
 import type { Epoch } from './epoch.js'
 import { JournalError, messageOf, writeFailure } from './error.js'
@@ -41,6 +39,9 @@ export type Tail = {
   readonly contents: Contents
   /** The last line's text when that is a seal: the next line needs a new file. */
   readonly seal: string | null
+  /** The newest head; null before the first, and where only a seal is known. */
+  readonly head: SignedHead | null
+  readonly counted: Counted
 }
 
 export type Committer = {
@@ -68,7 +69,11 @@ export function createCommitter(
 ): Committer {
   const { dir, origin, signer, seams = {}, segmentBytes = SEGMENT_BYTES } = options
   const files = { ...diskFiles, ...options.files }
-  const compose = createComposer(origin)
+  const compose = createComposer(() => ({
+    origin,
+    kid: signer.kid('event'),
+    sign: (message) => signer.sign('event', message),
+  }))
   let tail = start
   let file = segmentPath(dir, tail.number)
   // Append mode: a writer that was paused past its time can never overwrite what a newer one wrote.
@@ -105,11 +110,11 @@ export function createCommitter(
     )
   }
 
-  const write = async (entries: readonly ListedEntry[]): Promise<readonly Appended[]> => {
+  const write = async (make: () => Composed): Promise<Composed> => {
     if (seams.before_write) await seams.before_write()
     checkEpoch()
     checkFile()
-    const batch = compose(entries, tail.cursor, stamp())
+    const batch = make()
     try {
       for (let done = 0; done < batch.length; ) {
         done += files.write(fd, batch.buffer, 1 + done, batch.length - done)
@@ -125,7 +130,7 @@ export function createCommitter(
     // Read again before anybody is told: a writer that took over meanwhile has not seen these lines.
     checkEpoch()
     settle(batch)
-    return batch.lines
+    return batch
   }
 
   /** Nothing of a failed batch may stay for a later reader; if that cannot be had, nothing more is written. */
@@ -147,29 +152,25 @@ export function createCommitter(
     }
   }
 
-  const settle = ({ lines, length }: Composed): void => {
-    for (const { seq, at, hash, ids, listed, offset } of lines) {
-      tail.contents.add({ seq, at, hash, ids, listed, offset: tail.offset + offset })
+  const settle = ({ contents, length, cursor, counted, end }: Composed): void => {
+    for (const { offset, ...line } of contents) {
+      tail.contents.add({ ...line, offset: tail.offset + offset })
     }
-    const last = lines.at(-1)
-    if (last === undefined) return
-    const cursor = { seq: last.seq, prev: last.hash, at: last.at }
-    tail = { ...tail, cursor, offset: tail.offset + length, lines: tail.lines + lines.length }
+    tail = {
+      ...tail,
+      cursor,
+      counted,
+      offset: tail.offset + length,
+      lines: tail.lines + contents.length,
+      ...(end.kind === 'head' ? { head: end.head.signed } : { seal: end.text }),
+    }
   }
 
   const seal = async (): Promise<void> => {
     if (seams.before_seal) await seams.before_seal()
-    const { number, lines, contents, cursor } = tail
-    const root = await contents.root()
-    const members = { segment: number, size: lines, root, head: cursor.prev }
-    const sign = (message: Uint8Array): Uint8Array => signer.sign('event', message)
-    const entry = signEvent({ origin, type: SEAL_TYPE, members, kid: signer.kid('event'), sign })
-    await write([{ ...entry, listed: null }])
-    const { at, seq } = tail.cursor
-    tail = {
-      ...tail,
-      seal: formatLine({ origin, seq, prev: cursor.prev, at, type: SEAL_TYPE }, entry.json),
-    }
+    const { number: segment, lines: size, contents, cursor, counted } = tail
+    const [root, counts] = [await contents.root(), await contents.counts()]
+    await write(() => compose.seal({ segment, size, root, counts }, cursor, counted, stamp()))
     if (seams.after_seal) await seams.after_seal()
     index(tail)
   }
@@ -209,7 +210,7 @@ export function createCommitter(
     file = path
     inode = fstatSync(fd).ino
     const contents = newContents(number)
-    tail = { number, offset: 0, cursor: tail.cursor, lines: 0, contents, seal: null }
+    tail = { ...tail, number, offset: 0, lines: 0, contents, seal: null }
     store.catalog.push({ number, first: tail.cursor.seq + 1, archived: false, contents })
   }
 
@@ -231,7 +232,10 @@ export function createCommitter(
         }
       }
       if (tail.seal !== null) await nextSegment()
-      return write(entries)
+      const { appended } = await write(() =>
+        compose.batch(entries, tail.cursor, tail.counted, stamp()),
+      )
+      return appended
     },
     async close() {
       await indexing

@@ -14,6 +14,8 @@ export type Contents = {
   add(line: ContentLine): void
   /** Reject when the lines from before could not be read. */
   root(): Promise<string>
+  /** How many lines of each type; the seal is not among them. */
+  counts(): Promise<{ readonly [type: string]: number }>
   ids(): Promise<IdTable>
   rows(find: FindDispatch): Promise<Rows>
   /** Nothing is being read any more, however that ended. */
@@ -23,6 +25,7 @@ export type ContentLine = {
   readonly seq: number
   readonly at: string
   readonly hash: string
+  readonly type: string
   readonly offset: number
   readonly ids: readonly IdKey[]
   readonly listed: Listed | null
@@ -34,7 +37,7 @@ export function contentLine(line: LineSeen, file: string): ContentLine {
   const place = { file, found: `no JSON at byte ${offset}` }
   const members = (): JournalLine => parseLine(line.buffer, line.start, line.stop, place)
   const ids = idKeysOf(type, () => textOf(line))
-  return { seq, at, hash, offset, ids, listed: listedOf(type, members) }
+  return { seq, at, hash, type, offset, ids, listed: listedOf(type, members) }
 }
 
 export function newContents(
@@ -44,8 +47,10 @@ export function newContents(
   const tree = newTree()
   const ids = newIdTable()
   const table = newRowTable(segment)
-  const take = ({ seq, at, hash, offset, ids: keys, listed }: ContentLine): void => {
+  const byType = new Map<string, number>()
+  const take = ({ seq, at, hash, type, offset, ids: keys, listed }: ContentLine): void => {
     tree.push(hash)
+    byType.set(type, (byType.get(type) ?? 0) + 1)
     for (const key of keys) ids.add(key, offset)
     if (listed !== null) table.add(listed, { seq, time: Date.parse(at), offset })
   }
@@ -54,6 +59,7 @@ export function newContents(
     return {
       add: take,
       root: async () => tree.root(),
+      counts: async () => Object.fromEntries(byType),
       ids: async () => ids,
       rows: table.rows,
       settled: () => none,
@@ -71,6 +77,7 @@ export function newContents(
       else waiting.push(line)
     },
     root: () => reading.then(() => tree.root()),
+    counts: () => reading.then(() => Object.fromEntries(byType)),
     ids: () => reading.then(() => ids),
     rows: (find) => reading.then(() => table.rows(find)),
     settled: () => settled,

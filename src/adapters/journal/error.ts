@@ -9,6 +9,10 @@ export type JournalErrorCode =
   | 'behind'
   | 'foreign_origin'
   | 'head_file'
+  /** It has lines, and nothing in its second place. */
+  | 'head_missing'
+  /** Written by version 1: an operator has to take it over first. */
+  | 'not_adopted'
   | 'archived'
   /** The disk is full, or the reserve is not whole yet; conclusions are still taken. */
   | 'disk_full'

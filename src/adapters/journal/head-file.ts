@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { isHex64 } from '../../core/hex.js'
+import type { SignedHead } from '../../core/journal/head.js'
 import type { Head } from '../../ports.js'
 import { errnoOf, JournalError, messageOf } from './error.js'
+import { syncFolder } from './replace-file.js'
 
 /**
  * The newest head in a second place, so that a journal restored from an older copy is noticed. Two
@@ -11,28 +14,36 @@ import { errnoOf, JournalError, messageOf } from './error.js'
  * calls; here the write goes through the thread pool, since the second place may be a slow one). Not
  * synced per head: after a power cut it may be behind the journal, which is harmless.
  */
-const SLOT = 512
+const SLOT = 1024
+/** Before version 2: {origin, seq, hash} without a signature. */
+const SLOT_OF_VERSION_1 = 512
 
-export type SecondHead = Head & { readonly origin: string }
+/** A head as the file has it: its checksum holds, its signature is the reader's to check. */
+export type KeptHead = Head & {
+  readonly origin: string
+  /** All its members; null for one of version 1, which nothing signed. */
+  readonly signed: object | null
+}
 
 const checksum = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-function encode(head: SecondHead): Buffer {
-  const text = JSON.stringify({ origin: head.origin, seq: head.seq, hash: head.hash })
+function encode(head: SignedHead): Buffer {
+  const text = JSON.stringify(head)
   return Buffer.from(`${`${text} ${checksum(text)}`.padEnd(SLOT - 1)}\n`)
 }
 
-function decode(slot: string): SecondHead | null {
+function decode(slot: string): KeptHead | null {
   const match = /^(\{.*\}) ([0-9a-f]{64}) *\n$/.exec(slot)
   if (match === null || checksum(match[1] as string) !== match[2]) return null
-  const { origin, seq, hash } = JSON.parse(match[1] as string)
-  return typeof origin === 'string' && Number.isSafeInteger(seq) && isHex64(hash)
-    ? { origin, seq, hash }
-    : null
+  const head = JSON.parse(match[1] as string)
+  const { origin, upto, seq, hash } = head
+  if (typeof origin !== 'string' || !isHex64(hash)) return null
+  if (Number.isSafeInteger(upto)) return { origin, seq: upto, hash, signed: head }
+  return Number.isSafeInteger(seq) ? { origin, seq, hash, signed: null } : null
 }
 
 /** Null when there is no file yet. A file without one good slot is damage, not a first start. */
-export async function readHeadFile(path: string): Promise<SecondHead | null> {
+export async function readHeadFile(path: string): Promise<KeptHead | null> {
   let handle: FileHandle
   try {
     handle = await open(path, 'r')
@@ -59,27 +70,29 @@ export async function readHeadFile(path: string): Promise<SecondHead | null> {
 
 export type HeadWriter = {
   /** Returns at once; of heads that come while one is being written only the newest is. */
-  push(head: Head): void
-  /** The last head is written and synced. */
+  push(head: SignedHead): void
+  /** All that was pushed is written and synced, or was reported as failed. */
+  settled(): Promise<void>
   close(): Promise<void>
 }
 
 export async function openHeadWriter(
   path: string,
-  origin: string,
   failed: (why: string) => void,
 ): Promise<HeadWriter> {
   await (await open(path, 'a', 0o600)).close()
+  // A second head that must be there after a power loss needs its name on the disk as well.
+  await syncFolder(dirname(path))
   const handle = await open(path, 'r+')
-  let next: Head | null = null
+  let next: SignedHead | null = null
   let writing: Promise<void> | null = null
   let slot = 1 - (await readSlots(handle)).newer
   const drain = async (): Promise<void> => {
     while (next !== null) {
-      const head: Head = next
+      const head: SignedHead = next
       next = null
       try {
-        await handle.write(encode({ ...head, origin }), 0, SLOT, slot * SLOT)
+        await handle.write(encode(head), 0, SLOT, slot * SLOT)
         slot = 1 - slot
       } catch (error) {
         failed(messageOf(error))
@@ -87,15 +100,19 @@ export async function openHeadWriter(
     }
     writing = null
   }
+  const settled = async (): Promise<void> => {
+    await writing
+    await handle.datasync()
+  }
   return {
     push(head) {
       next = head
       writing ??= drain()
     },
+    settled,
     async close() {
-      await writing
       try {
-        await handle.datasync()
+        await settled()
       } finally {
         await handle.close()
       }
@@ -105,7 +122,7 @@ export async function openHeadWriter(
 
 type Slots = {
   readonly text: string
-  readonly slots: readonly [SecondHead | null, SecondHead | null]
+  readonly slots: readonly [KeptHead | null, KeptHead | null]
   /** The slot with the newest head: the other one is written next. */
   readonly newer: 0 | 1
 }
@@ -114,8 +131,9 @@ async function readSlots(handle: FileHandle): Promise<Slots> {
   const buffer = Buffer.alloc(2 * SLOT)
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
   const text = buffer.toString('latin1', 0, bytesRead)
-  const first = decode(text.slice(0, SLOT))
-  const second = decode(text.slice(SLOT))
-  const newer = (second?.seq ?? 0) > (first?.seq ?? 0) ? 1 : 0
+  const first = decode(text.slice(0, SLOT)) ?? decode(text.slice(0, SLOT_OF_VERSION_1))
+  const second =
+    decode(text.slice(SLOT)) ?? decode(text.slice(SLOT_OF_VERSION_1, 2 * SLOT_OF_VERSION_1))
+  const newer = second !== null && second.seq > (first?.seq ?? -1) ? 1 : 0
   return { text, slots: [first, second], newer }
 }

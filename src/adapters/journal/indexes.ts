@@ -45,7 +45,7 @@ async function ensureIndex(
     const message = `the index of archived segment ${number}: ${why}. Copy the segment back and start again`
     throw new JournalError('damaged', message, { file: path })
   }
-  const from = { seq: first - 1, prev: begin.prev, at: '' }
+  const from = { seq: first - 1, prev: begin.prev, at: '', v: null }
   const contents = newContents(number)
   const range = { file, origin, from, chunk: BACKGROUND_CHUNK }
   const { last, bytes } = await scanSegment(range, (line) => contents.add(contentLine(line, file)))

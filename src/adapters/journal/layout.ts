@@ -2,7 +2,8 @@ import { open } from 'node:fs/promises'
 import { FIRST_PREV } from '../../core/journal/line.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'
-import { archivedCursor } from './check-seal.js'
+import { archivedSeal } from './check-seal.js'
+import type { Counted } from './compose.js'
 import type { JournalOptions } from './model.js'
 import { syncFolder } from './replace-file.js'
 import { listSegments, readFirstLine, segmentPath } from './segments.js'
@@ -11,8 +12,8 @@ import { listSegments, readFirstLine, segmentPath } from './segments.js'
 export type Layout = {
   /** The chain before the first segment that is here. */
   readonly base: Cursor
-  /** Not a line was ever written. */
-  readonly fresh: boolean
+  /** What the seal of the last archived segment counted. */
+  readonly counted: Counted
   readonly catalog: Catalog
   /** Never empty. Without a whole first line, `before` is null. */
   readonly present: readonly { readonly number: number; readonly before: Cursor | null }[]
@@ -22,10 +23,13 @@ export async function readLayout(options: JournalOptions): Promise<Layout> {
   const { dir } = options
   const listing = await listSegments(dir)
   const catalog: Catalog = []
-  let base: Cursor = { seq: 0, prev: FIRST_PREV, at: '' }
+  let base: Cursor = { seq: 0, prev: FIRST_PREV, at: '', v: null }
+  let counted: Counted = { lines: 0, capsules: 0 }
   for (const number of listing.archived) {
     catalog.push({ number, first: base.seq + 1, archived: true, contents: null })
-    base = await archivedCursor(dir, number, base, options)
+    const archived = await archivedSeal(dir, number, base, options)
+    base = archived.cursor
+    counted = archived.head ?? counted
   }
   let numbers = listing.present
   if (numbers.length === 0) {
@@ -34,11 +38,9 @@ export async function readLayout(options: JournalOptions): Promise<Layout> {
     await syncFolder(dir)
   }
   const present: { number: number; before: Cursor | null }[] = []
-  let fresh = base.seq === 0
   for (const number of numbers) {
     const first = await readFirstLine(segmentPath(dir, number))
-    fresh &&= first === null
-    const own = first === null ? null : { seq: first.seq - 1, prev: first.prev, at: '' }
+    const own = first === null ? null : { seq: first.seq - 1, prev: first.prev, at: '', v: null }
     present.push({ number, before: present.length === 0 ? base : own })
     catalog.push({
       number,
@@ -47,5 +49,5 @@ export async function readLayout(options: JournalOptions): Promise<Layout> {
       contents: null,
     })
   }
-  return { base, fresh, catalog, present }
+  return { base, counted, catalog, present }
 }

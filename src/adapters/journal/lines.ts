@@ -113,6 +113,6 @@ export async function openSegment(dir: string, segment: Stretch): Promise<FileHa
 
 /** Where the chain stands before a segment, by its own first line; the segment before it is not read. */
 async function cursorBefore(file: string, { first }: Stretch): Promise<Cursor> {
-  if (first === 1) return { seq: 0, prev: FIRST_PREV, at: '' }
-  return { seq: first - 1, prev: (await readFirstLine(file))?.prev ?? '', at: '' }
+  if (first === 1) return { seq: 0, prev: FIRST_PREV, at: '', v: null }
+  return { seq: first - 1, prev: (await readFirstLine(file))?.prev ?? '', at: '', v: null }
 }

@@ -45,7 +45,7 @@ const NO_LINES = { bytes: 0, cursor: { seq: 0, prev: '' } } as const
 async function readTail(dir: string, { segment, first }: Tail): Promise<Scanned> {
   const file = segmentPath(dir, segment.number)
   const contents = newContents(segment.number)
-  const from = { seq: first.seq - 1, prev: first.prev, at: '' }
+  const from = { seq: first.seq - 1, prev: first.prev, at: '', v: null }
   const range = { file, origin: first.origin, from, chunk: BACKGROUND_CHUNK }
   const read = await scanSegment(range, (line) => contents.add(contentLine(line, file)))
   segment.contents = contents

@@ -24,7 +24,10 @@ export type JournalOptions = {
   readonly clock: Pick<Clock, 'now'>
   /** The second place for the newest head; outside `dir`, or it is restored together with it. */
   readonly headFile: string | null
-  readonly onHead?: (head: Head) => void
+  /** Starts without the second head that a journal with lines must have, and makes a new one. */
+  readonly acceptMissingHead?: boolean
+  /** What is wrong with a line by its own signature; null where nothing is. Asked behind the running gate. */
+  readonly lineFault?: (line: JournalLine) => string | null
   /** MUST NOT throw. */
   readonly report?: (report: JournalReport) => void
   readonly segmentBytes?: number
@@ -70,7 +73,6 @@ export type JournalReport =
   | { readonly kind: 'snapshot_failed'; readonly why: string }
   | { readonly kind: 'head_file_missing'; readonly file: string }
   | { readonly kind: 'head_file_failed'; readonly file: string; readonly why: string }
-  | { readonly kind: 'head_listener_failed'; readonly why: string }
   | { readonly kind: 'index_rebuilt'; readonly file: string; readonly why: string }
   | { readonly kind: 'index_failed'; readonly file: string; readonly why: string }
   | { readonly kind: 'seal_failed'; readonly file: string; readonly why: string }

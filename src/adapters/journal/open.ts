@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
-import { isOrigin } from '../../core/journal/line.js'
+import { type SignedHead, signHead } from '../../core/journal/head.js'
+import { FIRST_PREV, isOrigin } from '../../core/journal/line.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Head } from '../../ports.js'
 import { createAppender } from './append.js'
@@ -23,7 +24,7 @@ import {
 import { openReserve } from './reserve.js'
 import { writeSnapshotFile } from './snapshot.js'
 import { createStamp } from './stamp.js'
-import { verifySealed } from './verify-sealed.js'
+import { verifyBehind } from './verify-behind.js'
 
 /** What has to be let go of, in reverse, when the journal closes or does not come up. */
 type Held = (() => Promise<void>)[]
@@ -67,21 +68,16 @@ async function start(
   const store = openStore(dir, origin, catalog, report)
   const headFailed = (why: string): void =>
     report({ kind: 'head_file_failed', file: headFile ?? '', why })
-  const headWriter = headFile === null ? null : await openHeadWriter(headFile, origin, headFailed)
+  const headWriter = headFile === null ? null : await openHeadWriter(headFile, headFailed)
   if (headWriter !== null) held.push(headWriter.close)
   const reserve = await openReserve(dir, options.reserveBytes ?? RESERVE_BYTES)
   held.push(reserve.close)
   const stamp = createStamp(options.clock, booted.tail.cursor.at)
   const committer = createCommitter(options, epoch, booted.tail, store, stamp, report)
   held.push(committer.close)
-  const durable = (head: Head): void => {
-    headWriter?.push(head)
-    try {
-      options.onHead?.(head)
-    } catch (error) {
-      // The lines are durable and acknowledged: a listener's trouble is not theirs.
-      report({ kind: 'head_listener_failed', why: messageOf(error) })
-    }
+  const durable = (): void => {
+    const { head } = committer.tail()
+    if (head !== null) headWriter?.push(head)
   }
   const appender = createAppender(committer, signer, reserve, durable, report)
   held.push(appender.close)
@@ -98,11 +94,14 @@ async function start(
     segments: catalog.map(({ number, first }) => ({ number, first })),
     tail: end(),
   })
-  if (head().seq > 0) durable(head())
+  if (head().seq === 0) headWriter?.push(firstHead(options, stamp()))
+  durable()
+  // From the first line on, a second head that is missing was there once.
+  await headWriter?.settled()
 
   let closing: Promise<void> | null = null
   let damage: string | null = null
-  const verified = verifySealed(options, booted, store, () => closing !== null).then((result) => {
+  const verified = verifyBehind(options, booted, store, () => closing !== null).then((result) => {
     damage = result.damage
     if (damage !== null) report({ kind: 'damaged', why: damage })
     return result
@@ -154,4 +153,12 @@ async function start(
     },
     verified,
   }
+}
+
+/** Of a journal without lines: what stands in the second place before the first line is written. */
+function firstHead({ origin, signer }: JournalOptions, time: string): SignedHead {
+  const kid = signer.kid('event')
+  const sign = (message: Uint8Array): Uint8Array => signer.sign('event', message)
+  const members = { upto: 0, hash: FIRST_PREV, time, lines: 0, capsules: 0 }
+  return signHead(members, { origin, kid, sign }).head
 }

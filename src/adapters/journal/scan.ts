@@ -1,19 +1,37 @@
 import { open } from 'node:fs/promises'
+import type { LineVersion } from '../../core/journal/line.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
+import { isHeadType } from '../../core/journal/vocabulary.js'
 import { blocks } from './blocks.js'
-import { type Cursor, openChain } from './chain.js'
+import { type Cursor, openChain, type Stepped } from './chain.js'
+import { JournalError } from './error.js'
 
-export type Scanned = {
+/** A place behind a line of the file: all before it was read and linked. */
+export type Mark = {
   readonly cursor: Cursor
+  /** Lines and bytes of the file up to here. */
   readonly lines: number
-  /** Bytes of whole lines; what follows them is `torn`. */
   readonly bytes: number
-  readonly torn: Buffer
-  /** Hash of the last line before the seal: what a seal's `head` names. */
-  readonly head: string
+}
+export type HeadMark = Mark & {
+  /** The head line itself, a HEAD or a seal. */
+  readonly text: string
+}
+
+export type Scanned = Mark & {
+  /** Bytes of the file; what follows `bytes` is no whole line, or none that links. */
+  readonly size: number
+  /** Why reading ended before the last whole line; null where it did not. */
+  readonly fault: JournalError | null
+  /** Hash of the last line before the seal: what a seal's `hash` names. */
+  readonly beforeSeal: string
   /** The last line's text; null for a segment without lines. */
   readonly last: string | null
   readonly sealed: boolean
+  /** The newest two head lines of version 2, newest first; nothing but their link was checked. */
+  readonly heads: readonly HeadMark[]
+  /** Behind the last line of version 1; null where the file holds none. */
+  readonly version1: Mark | null
 }
 
 export type LineSeen = {
@@ -27,6 +45,7 @@ export type LineSeen = {
   readonly at: string
   readonly hash: string
   readonly type: string
+  readonly v: LineVersion
 }
 
 export type ScanRange = {
@@ -37,51 +56,94 @@ export type ScanRange = {
   readonly chunk: number
   /** Bytes to read when others write behind them; default: the whole file. */
   readonly end?: number
+  /** Called between chunks by a reader that must leave time to others. */
+  readonly rest?: () => Promise<void>
 }
 
 const LF = 10
 
-export const textOf = ({ buffer, start, stop }: LineSeen): string =>
+export const textOf = ({ buffer, start, stop }: Pick<LineSeen, 'buffer' | 'start' | 'stop'>) =>
   buffer.toString('utf8', start, stop)
 
-/** Reads one segment, checking every line against the chain. */
+/** Reads one segment, checking every line against the chain; a line that does not link is thrown. */
 export async function scanSegment(
-  { file, origin, from, chunk, end }: ScanRange,
+  range: ScanRange,
+  visit: (line: LineSeen) => void,
+): Promise<Scanned> {
+  const scanned = await scanToFault(range, visit)
+  if (scanned.fault !== null) throw scanned.fault
+  return scanned
+}
+
+/** The same up to the first line that does not link: what a crash left may stand there. */
+export async function scanToFault(
+  { file, origin, from, chunk, end, rest }: ScanRange,
   visit: (line: LineSeen) => void,
 ): Promise<Scanned> {
   const handle = await open(file, 'r')
   try {
     const size = end ?? (await handle.stat()).size
     const chain = openChain(file, origin, from)
-    let { seq, prev: head } = from
+    let { seq, prev: beforeSeal } = from
     let bytes = 0
     let last: string | null = null
     let sealed = false
+    let heads: readonly HeadMark[] = []
+    let version1: Mark | null = null
+    const mark = (): Mark => ({ cursor: chain.cursor(), lines: chain.lines(), bytes })
+    const done = (fault: JournalError | null): Scanned => {
+      return { ...mark(), size, fault, beforeSeal, last, sealed, heads, version1 }
+    }
     const reading = blocks(handle, file, 0, size, chunk)
     for (;;) {
-      const next = await reading.next()
-      if (next.done === true) {
-        const ended = { cursor: chain.cursor(), lines: chain.lines(), torn: next.value }
-        return { ...ended, bytes, head, last, sealed }
-      }
-      const block = next.value
-      const { buffer } = block
-      const shift = block.offset - block.start
-      let lastStart = block.start
-      for (let start = block.start; start < block.end; ) {
+      const next = await reading.next().catch(onlyJournalError)
+      if (next instanceof JournalError) return done(next)
+      if (next.done === true) return done(null)
+      const { buffer, offset, start: begin, end: blockEnd } = next.value
+      const shift = offset - begin
+      // Text is taken from the buffer once per block, not once per head.
+      let found: { readonly mark: Mark; readonly start: number; readonly stop: number }[] = []
+      let lastAt = { start: begin, stop: begin }
+      let fault: JournalError | null = null
+      for (let start = begin; start < blockEnd; ) {
         const stop = buffer.indexOf(LF, start)
-        const { type, hash, at } = chain.step(buffer, start, stop)
+        let line: Stepped
+        try {
+          line = chain.step(buffer, start, stop)
+        } catch (error) {
+          fault = onlyJournalError(error)
+          break
+        }
+        const { type, hash, at, v } = line
         sealed = type === SEAL_TYPE
-        if (!sealed) head = hash
+        if (!sealed) beforeSeal = hash
         seq++
-        visit({ buffer, start, stop, offset: start + shift, seq, at, hash, type })
-        lastStart = start
+        bytes = stop + 1 + shift
+        visit({ buffer, start, stop, offset: start + shift, seq, at, hash, type, v })
+        if (v === 1) version1 = mark()
+        else if (isHeadType(type)) {
+          const [before] = found.slice(-1)
+          found = before === undefined ? [] : [before]
+          found.push({ mark: mark(), start, stop })
+        }
+        lastAt = { start, stop }
         start = stop + 1
       }
-      last = buffer.toString('utf8', lastStart, block.end - 1)
-      bytes = block.end + shift
+      const taken = found.map(({ mark, ...at }) => ({ ...mark, text: textOf({ buffer, ...at }) }))
+      heads = [...taken.reverse(), ...heads].slice(0, 2)
+      if (lastAt.stop > lastAt.start) last = textOf({ buffer, ...lastAt })
+      if (fault !== null) {
+        await reading.return(Buffer.alloc(0))
+        return done(fault)
+      }
+      if (rest !== undefined) await rest()
     }
   } finally {
     await handle.close()
   }
+}
+
+function onlyJournalError(error: unknown): JournalError {
+  if (error instanceof JournalError) return error
+  throw error
 }

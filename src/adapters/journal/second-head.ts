@@ -1,26 +1,73 @@
+import { readSignedHead, type SignedHead } from '../../core/journal/head.js'
 import type { Head } from '../../ports.js'
+import { nodeCrypto } from '../crypto-node.js'
+import type { Cursor } from './chain.js'
 import { JournalError } from './error.js'
 import { readHeadFile } from './head-file.js'
 import type { JournalOptions, JournalReport } from './model.js'
 
+/** A head that was written to the second place: line `seq` had that hash, and a head behind it said so. */
+export type SecondHead = Head & {
+  /** Null for one of version 1, which nothing signed. */
+  readonly signed: SignedHead | null
+}
+
 /** What the second place knows of this journal; null without one, or before its first head. */
-export async function readSecondHead(
-  { headFile, origin }: JournalOptions,
-  fresh: boolean,
-  report: (report: JournalReport) => void,
-): Promise<Head | null> {
+export async function readSecondHead({
+  headFile,
+  origin,
+  keys,
+}: JournalOptions): Promise<SecondHead | null> {
   if (headFile === null) return null
-  const second = await readHeadFile(headFile)
-  if (second === null) {
-    if (!fresh) report({ kind: 'head_file_missing', file: headFile })
-    return null
+  const kept = await readHeadFile(headFile)
+  if (kept === null) return null
+  if (kept.origin !== origin) {
+    throw new JournalError('foreign_origin', 'the second head is of another journal', {
+      file: headFile,
+      expected: `origin ${origin}`,
+      found: `origin ${kept.origin}`,
+    })
   }
-  if (second.origin === origin) return second
-  throw new JournalError('foreign_origin', 'the second head is of another journal', {
-    file: headFile,
-    expected: `origin ${origin}`,
-    found: `origin ${second.origin}`,
-  })
+  if (kept.signed === null) return { seq: kept.seq, hash: kept.hash, signed: null }
+  const check = readSignedHead(kept.signed, keys, nodeCrypto)
+  if (check.ok) return { seq: check.head.upto, hash: check.head.hash, signed: check.head }
+  throw new JournalError(
+    'head_file',
+    `the second head was not written by this gate (${check.why}). Find out who changed it; to start without it, ` +
+      'move it away and use --accept-missing-head once',
+    { file: headFile },
+  )
+}
+
+/** The journal must reach its second head, and one that has lines must have one. */
+export function checkSecond(
+  { headFile, acceptMissingHead = false }: JournalOptions,
+  base: Cursor,
+  second: SecondHead | null,
+  end: Cursor,
+  report: (report: JournalReport) => void,
+): void {
+  if (headFile === null) return
+  if (second?.signed) {
+    if (second.seq === base.seq) checkAgainstHead(second, base.prev, headFile)
+    // The line that carried it stands behind the line it names.
+    if (second.seq > 0 && second.seq >= end.seq) {
+      throw behind(headFile, 'the second head', second.seq + 1, end.seq)
+    }
+    return
+  }
+  if (end.seq === 0) return
+  if (acceptMissingHead) {
+    report({ kind: 'head_file_missing', file: headFile })
+    return
+  }
+  throw new JournalError(
+    'head_missing',
+    `the journal has ${end.seq} lines, but its second head ${second === null ? 'is not there' : 'is not signed'}: ` +
+      'without it nothing shows whether lines are missing at the end. Put it back; if there never was one here, or ' +
+      'it is lost, compare the journal with a copy and start once with --accept-missing-head',
+    { file: headFile },
+  )
 }
 
 /** For the line of that number, wherever it is read. */

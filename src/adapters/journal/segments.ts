@@ -43,7 +43,15 @@ export async function listSegments(dir: string): Promise<Listing> {
   return { present: lines, archived }
 }
 
-const FIRST = /^\{"v":1,"origin":"([^"\\]+)","seq":([1-9]\d{0,15}),"prev":"([0-9a-f]{64})","at":"/
+/** The seq of the oldest line that is here. */
+export async function firstLine(dir: string): Promise<number> {
+  const [oldest] = (await listSegments(dir)).present
+  const line = oldest === undefined ? null : await readFirstLine(segmentPath(dir, oldest))
+  return line?.seq ?? 1
+}
+
+const FIRST =
+  /^\{"v":[12],"origin":"([^"\\]+)","seq":([1-9]\d{0,15}),"prev":"([0-9a-f]{64})","at":"/
 
 export type FirstLine = { readonly origin: string; readonly seq: number; readonly prev: string }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { base64url } from '../../core/base64url.js'
 import { hex, isHex64 } from '../../core/hex.js'
 import { checkSignature } from '../../core/journal/event.js'
+import type { LineVersion } from '../../core/journal/line.js'
 import { canonicalOf } from '../../core/json/build.js'
 import type { Plain } from '../../core/json/value.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
@@ -14,16 +15,22 @@ import { errnoOf } from './error.js'
 import { replaceFile } from './replace-file.js'
 
 /**
- * The fold's state at one line (DESIGN §5): a signed header naming (origin, seq, head) and the state's
- * digest, then the state as JSON. Only a way to boot faster: whatever is wrong with it, the journal decides.
+ * The fold's state at one head (DESIGN §5): a signed header naming (origin, seq and hash of the head line) and the
+ * state's digest, then the state as JSON. Only a way to boot faster: whatever is wrong with it, the journal decides.
  */
-export type Snapshot = { readonly seq: number; readonly head: string; readonly state: Plain }
+export type Snapshot = {
+  /** Of the journal lines it stands for. */
+  readonly v: LineVersion
+  readonly seq: number
+  readonly head: string
+  readonly state: Plain
+}
 
 const DOMAIN = 'capsule-gate/snapshot/v1\n'
 const LF = 10
 
 type Header = {
-  readonly v: 1
+  readonly v: LineVersion
   readonly origin: string
   readonly seq: number
   readonly head: string
@@ -43,7 +50,7 @@ export async function writeSnapshotFile(
   state: Plain,
 ): Promise<void> {
   const body = Buffer.from(JSON.stringify(state))
-  const header: Header = { v: 1, origin, seq: at.seq, head: at.hash, state_sha256: digest(body) }
+  const header: Header = { v: 2, origin, seq: at.seq, head: at.hash, state_sha256: digest(body) }
   const kid = hex(signer.kid('event'))
   const sig = base64url(signer.sign('event', signedBytes(header)))
   const first = Buffer.from(`${JSON.stringify({ ...header, kid, sig })}\n`)
@@ -79,7 +86,7 @@ export async function readSnapshotFile(
   if (digest(body) !== header.state_sha256)
     return ignored('its state is not the one that was signed')
   const state: Plain = JSON.parse(body.toString())
-  return { kind: 'signed', snapshot: { seq: header.seq, head: header.head, state } }
+  return { kind: 'signed', snapshot: { v: header.v, seq: header.seq, head: header.head, state } }
 }
 
 function parseHeader(text: string): (Header & { kid: string; sig: string }) | null {
@@ -87,7 +94,7 @@ function parseHeader(text: string): (Header & { kid: string; sig: string }) | nu
     const header = JSON.parse(text)
     const { v, origin, seq, head, state_sha256, kid, sig } = header
     const strings = [origin, kid, sig].every((value) => typeof value === 'string')
-    const good = v === 1 && strings && isHex64(head) && isHex64(state_sha256)
+    const good = (v === 1 || v === 2) && strings && isHex64(head) && isHex64(state_sha256)
     return good && Number.isSafeInteger(seq) && seq >= 0 ? header : null
   } catch {
     return null

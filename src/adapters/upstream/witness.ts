@@ -39,7 +39,7 @@ export function witness(
   rule: WitnessRule,
 ): Observation {
   const { status } = head
-  const octets = describe(head, body)
+  const octets = describe(head, body, rule.saltedDigest === null ? 'sha-256' : 'hmac-sha-256')
   const seen = look(body, rule)
   const { binding, responseDigest } = bind(octets, seen, rule.saltedDigest !== null)
   const witnessed = {
@@ -64,15 +64,16 @@ export function witness(
 function describe(
   head: ResponseHead,
   { digest, length }: ReturnType<ResponseBody['seal']>,
+  alg: Octets['alg'],
 ): Octets {
   const { status, contentType: content_type } = head
   const content_encoding = isCoded(head) ? head.contentEncoding : null
   // The answer of nearly every tool, spelt out: spreads would make it the dearest part of the witness.
   if (content_type !== null && content_encoding === null) {
-    return { alg: 'sha-256', digest, length, content_type, status, complete: true }
+    return { alg, digest, length, content_type, status, complete: true }
   }
   return {
-    alg: 'sha-256',
+    alg,
     digest,
     length,
     ...(content_type === null ? {} : { content_type }),

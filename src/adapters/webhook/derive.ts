@@ -1,5 +1,6 @@
 import { expiryOf } from '../../core/approval/deadline.js'
 import type { Capsule } from '../../core/capsule/model.js'
+import type { SignedHead } from '../../core/journal/head.js'
 import type { Line, LineOf } from '../../core/journal/vocabulary.js'
 import type {
   ApprovalSeen,
@@ -41,6 +42,16 @@ export function derive(line: Line, context: Context): Derived {
       return NOTHING
   }
 }
+
+/** All its members, so that the body alone is enough to hold a journal to it (`verify --head`). */
+export const headEvent = (head: SignedHead): WebhookEvent => ({
+  type: 'journal.head',
+  at: head.time,
+  approval: null,
+  deadline: null,
+  page: null,
+  data: { ...head },
+})
 
 function opened(line: LineOf<'APPROVAL_OPENED'>): Derived {
   const id = line.approval_id

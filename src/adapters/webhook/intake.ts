@@ -1,7 +1,8 @@
+import type { SignedHead } from '../../core/journal/head.js'
 import type { Line } from '../../core/journal/vocabulary.js'
 import type { Clock } from '../../ports.js'
 import { bodyOf, deliveryId } from './body.js'
-import { derive, NOTHING } from './derive.js'
+import { derive, headEvent, NOTHING } from './derive.js'
 import type { Delivery, Endpoint, WebhookEvent } from './model.js'
 import type { Store } from './store.js'
 
@@ -16,15 +17,19 @@ export type IntakeOptions = {
 /** Lines that are no events are noted in lots; a crash reads so many again. */
 const NOTE_EVERY = 1_000
 
-/**
- * Journal lines become deliveries: recorded first, one record per line, then handed on. A line of a type
- * that is not known here (null) only moves the cursor.
- */
+/** Journal lines and heads become deliveries: recorded first, one record for each, then handed on. */
+export type Intake = {
+  /** A line of a type that is not known here (null) only moves the cursor. */
+  line(seq: number, line: Line | null): void
+  /** A head that others are to keep; every line that it covers MUST have been taken before. */
+  head(head: SignedHead): void
+}
+
 export function createIntake(
   { origin, endpoints, clock, link }: IntakeOptions,
   store: Store,
   handOn: (delivery: Delivery) => void,
-): (seq: number, line: Line | null) => void {
+): Intake {
   let unnoted = 0
 
   const wants = ({ name, events }: Endpoint, { type }: WebhookEvent, seq: number): boolean =>
@@ -44,21 +49,34 @@ export function createIntake(
     why: null,
   })
 
-  return (seq, line) => {
-    if (seq <= store.state.cursor) return
-    const { events, change } = line === null ? NOTHING : derive(line, store.state)
-    const deliveries = events.flatMap((event) =>
+  const deliveriesOf = (events: readonly WebhookEvent[], seq: number): readonly Delivery[] =>
+    events.flatMap((event) =>
       [...endpoints.values()]
         .filter((endpoint) => wants(endpoint, event, seq))
         .map(({ name }) => deliveryOf(event, seq, name)),
     )
-    if (deliveries.length === 0 && change === null) {
-      unnoted += 1
-      store.passed(seq)
-      if (unnoted < NOTE_EVERY) return
-    }
-    unnoted = 0
-    store.write({ t: 'line', seq, change, deliveries })
-    for (const delivery of deliveries) handOn(delivery)
+
+  return {
+    line(seq, line) {
+      if (seq <= store.state.cursor) return
+      const { events, change } = line === null ? NOTHING : derive(line, store.state)
+      const deliveries = deliveriesOf(events, seq)
+      if (deliveries.length === 0 && change === null) {
+        unnoted += 1
+        store.passed(seq)
+        if (unnoted < NOTE_EVERY) return
+      }
+      unnoted = 0
+      store.write({ t: 'line', seq, change, deliveries })
+      for (const delivery of deliveries) handOn(delivery)
+    },
+    head(head) {
+      const own = head.upto + 1
+      const deliveries = deliveriesOf([headEvent(head)], own)
+      if (deliveries.length === 0) return
+      const seq = Math.max(own, store.state.cursor)
+      store.write({ t: 'line', seq, change: null, deliveries })
+      for (const delivery of deliveries) handOn(delivery)
+    },
   }
 }

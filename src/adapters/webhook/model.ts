@@ -10,6 +10,7 @@ export const EVENT_TYPES = [
   'verdict.denied',
   'policy.changed',
   'mode.changed',
+  'journal.head',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 

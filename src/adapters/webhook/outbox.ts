@@ -1,3 +1,4 @@
+import type { SignedHead } from '../../core/journal/head.js'
 import { type JournalLine, type Line, readLine } from '../../core/journal/vocabulary.js'
 import { type CourierOptions, createCourier } from './courier.js'
 import { readOutbox } from './file.js'
@@ -26,6 +27,8 @@ export type EndpointStats = {
 }
 export type Outbox = {
   stats(): readonly EndpointStats[]
+  /** The newest head, when others are to be told of it. */
+  head(head: SignedHead): void
   close(): Promise<void>
 }
 
@@ -41,7 +44,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   const now = await options.present()
   const store = openStore(folder, readOutbox(folder) ?? emptyState(now.cursor, now.context), tell)
   const courier = createCourier({ ...options, endpoints }, store)
-  const take = createIntake({ ...options, endpoints }, store, courier.accept)
+  const intake = createIntake({ ...options, endpoints }, store, courier.accept)
   const { state } = store
 
   let incoming: Line[] = []
@@ -49,7 +52,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   function drain(): void {
     const lines = incoming
     incoming = []
-    for (const line of lines) take(line.seq, line)
+    for (const line of lines) intake.line(line.seq, line)
     courier.pump()
   }
   const unsubscribe = options.subscribe((line) => {
@@ -61,7 +64,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   meet(endpoints, now.cursor, store)
   for (const delivery of [...state.pending.values()]) courier.accept(delivery)
   try {
-    for await (const raw of options.lines(state.cursor + 1)) take(raw.seq, readLine(raw))
+    for await (const raw of options.lines(state.cursor + 1)) intake.line(raw.seq, readLine(raw))
   } catch (error) {
     // Archived meanwhile: what happened there is told by nobody, and that is said.
     tell({ kind: 'unread', why: `from line ${state.cursor + 1}: ${String(error)}` })
@@ -124,11 +127,16 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
         pending: courier.waiting(name),
         dead: [...state.dead.values()].filter(({ endpoint }) => endpoint === name).length,
       })),
+    head(head) {
+      drain()
+      intake.head(head)
+      courier.pump()
+    },
     async close() {
       unsubscribe()
       lookAgain()
       await courier.stop()
-      for (const line of incoming) take(line.seq, line)
+      for (const line of incoming) intake.line(line.seq, line)
       store.close()
     },
   }

@@ -89,11 +89,12 @@ export function howToDecide(
 
 export function howToVerify(dir: string, capsuleId: string): string[] {
   const journal = typed(journalFile(dir))
+  const data = typed(join(dir, 'data'))
   const keys = `--keys ${typed(keyringFile(dir))}`
   return [
     '  one capsule, offline',
-    `    grep ${capsuleId.slice(0, PREFIX)} ${journal} |`,
-    `      npx capsule-gate verify - ${keys}`,
+    `    npx capsule-gate ledger show ${capsuleId} --data ${data} --cose one.cose &&`,
+    `      npx capsule-gate verify one.cose ${keys}`,
     '  the whole journal',
     `    npx capsule-gate verify ${journal} \\`,
     `      ${keys}`,

@@ -142,7 +142,7 @@ function journalOf(
       if (fault !== null) throw fault
       const write = { kind: 'append', entries: packEntries(entries), urgent } as const
       const lines = (await post.write(write)) as readonly Appended[]
-      const last = lines.at(-1)
+      const last = lines.at(-1)?.head
       if (last !== undefined && last.seq > head.seq) head = { seq: last.seq, hash: last.hash }
       return lines
     },
@@ -195,6 +195,8 @@ function evidenceOf(post: Post, thread: Thread, status: () => Status): OpenedEvi
     byAction: (actionId) =>
       ask({ kind: 'by_action', actionId }) as ReturnType<Evidence['byAction']>,
     byDigest: (digest) => ask({ kind: 'by_digest', digest }) as ReturnType<Evidence['byDigest']>,
+    inIndex: (digests) => ask({ kind: 'in_index', digests }) as ReturnType<Evidence['inIndex']>,
+    keyOf: (scope) => ask({ kind: 'key_of', scope }) as Promise<string | null>,
     putPublic: (digest, bytes) =>
       ask({ kind: 'put_public', digest, bytes: owned(bytes) }) as Promise<void>,
     getPublic: (digest) => ask({ kind: 'get_public', digest }) as Promise<Uint8Array | null>,

@@ -1,7 +1,14 @@
 import { EvidenceError, type EvidenceFault } from '../../adapters/evidence/error.js'
 import { JournalError, type JournalErrorCode, type Place } from '../../adapters/journal/error.js'
 import type { JournalReport, OpenedJournal } from '../../adapters/journal/model.js'
-import type { CapsuleFilter, CapsulePage, Evidence, Head, Journal } from '../../ports.js'
+import type {
+  CapsuleFilter,
+  CapsulePage,
+  ErasureScope,
+  Evidence,
+  Head,
+  Journal,
+} from '../../ports.js'
 import type { PackedEntries, PackedRecord } from './pack.js'
 import type { StoresPlace } from './stores.js'
 
@@ -30,9 +37,11 @@ export type Request =
   | { readonly kind: 'verified' }
   | { readonly kind: 'by_action'; readonly actionId: string }
   | { readonly kind: 'by_digest'; readonly digest: string }
+  | { readonly kind: 'in_index'; readonly digests: readonly string[] }
+  | { readonly kind: 'key_of'; readonly scope: ErasureScope }
   | { readonly kind: 'put_public'; readonly digest: string; readonly bytes: Uint8Array }
   | { readonly kind: 'get_public'; readonly digest: string }
-  | { readonly kind: 'erase'; readonly scope: Parameters<Evidence['erase']>[0] }
+  | { readonly kind: 'erase'; readonly scope: ErasureScope }
   | { readonly kind: 'close_journal' }
   | { readonly kind: 'close_all' }
 

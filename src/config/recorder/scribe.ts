@@ -116,6 +116,10 @@ async function handle(request: Request, { journal, evidence }: Stores): Promise<
       return evidence.byAction(request.actionId)
     case 'by_digest':
       return evidence.byDigest(request.digest)
+    case 'in_index':
+      return evidence.inIndex(request.digests)
+    case 'key_of':
+      return evidence.keyOf(request.scope)
     case 'put_public':
       return evidence.putPublic(request.digest, request.bytes)
     case 'get_public':

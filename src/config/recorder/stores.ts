@@ -1,3 +1,4 @@
+import { nodeCrypto } from '../../adapters/crypto-node.js'
 import {
   type EvidenceOptions,
   type OpenedEvidence,
@@ -14,6 +15,7 @@ import type {
 import { openJournal } from '../../adapters/journal/open.js'
 import { exportKeyring } from '../../adapters/keys/keyring.js'
 import { openSigner } from '../../adapters/keys/signer.js'
+import { ownSignatureFault } from '../../core/journal/own-signature.js'
 import type { Clock, Journal } from '../../ports.js'
 
 /** The two stores a call is recorded in. They go together: evidence is there before the line that commits to it. */
@@ -36,6 +38,7 @@ export type StoresPlace = {
   readonly origin: string
   readonly masterKey: Uint8Array
   readonly headFile: string | null
+  readonly acceptMissingHead: boolean
   readonly segmentBytes: number
 }
 export type StoreSeams = {
@@ -61,13 +64,16 @@ export async function openStores(
     ...(gather === undefined ? {} : { gather }),
   })
   try {
+    const { keys } = exportKeyring(place.keysDir)
     const journal = await openJournal({
       dir: place.journalDir,
       origin: place.origin,
       signer: openSigner(place.keysDir),
-      keys: exportKeyring(place.keysDir).keys,
+      keys,
+      lineFault: (line) => ownSignatureFault(line, keys, nodeCrypto),
       clock,
       headFile: place.headFile,
+      acceptMissingHead: place.acceptMissingHead,
       segmentBytes: place.segmentBytes,
       report,
       ...(journalSeams === undefined ? {} : { seams: journalSeams }),

@@ -1,3 +1,5 @@
+import type { Malformed } from './malformed.js'
+
 /** One call as a mount read it. Nothing has been decided about it; nothing in it is normalised. */
 export type Call = HttpCall | FunctionCall
 
@@ -32,7 +34,7 @@ export type UnreadBody =
   /** Left on the wire: the caller is unknown, or its share of memory for bodies is used up. */
   | { readonly kind: 'unread' | 'no_room' }
   /** Two readers could take the message for two different ones; `fault` says where. */
-  | { readonly kind: 'malformed'; readonly fault: string }
+  | { readonly kind: 'malformed'; readonly fault: Malformed }
 
 export type HttpCall = Common & {
   readonly kind: 'http'

@@ -1,63 +1,74 @@
 import type { Octets } from '../capsule/model.js'
 import type { Crypto } from '../crypto.js'
-import { jsonDigest } from '../json/build.js'
+import { canonicalOf, jsonDigest } from '../json/build.js'
 import type { Plain } from '../json/value.js'
 import { boundHeaders } from '../manifest/headers.js'
 import type { ToolRule } from '../manifest/model.js'
 import type { Header, ReadCall } from './call.js'
-import { tellOctets } from './octets.js'
+import { octetsOf, tellOctets } from './octets.js'
 
-/** What a digest is made with; the tenant's salt goes in where the tool says so. */
+/** What a digest is made with; the tenant's keys are used where the tool says so. */
 export type Digesting = {
   readonly crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>
-  readonly tenantSalt: string
+  readonly tenant: {
+    requestOctets(octets: Uint8Array): string
+    requestSalt(request: string): string
+    readonly older: {
+      requestOctets(octets: Uint8Array): string
+      requestDigest(request: Bound): string
+    }
+  }
 }
+type Bound = { readonly [name: string]: Plain }
+export type Digested = { readonly requestDigest: string; readonly requestOctets: Octets }
 
 /**
  * What grants, approvals and idempotency keys bind to (DESIGN §3): the request as it will be sent,
  * with every header that is forwarded. Never mandate, intent, keys, Prefer or trace headers. With
- * `digest_salt: tenant` the tenant's salt goes in, so that a guesser of small bodies gains nothing
- * (seed §13).
+ * `digest_salt: tenant` the octets are an HMAC, and the digested object has a salt of its own, so that a
+ * guesser of small bodies gains nothing (seed §13).
  */
-export function digestRequest(
-  call: ReadCall,
-  rule: ToolRule,
-  using: Digesting,
-): { readonly requestDigest: string; readonly requestOctets: Octets } {
-  const requestOctets = tellOctets(call, saltOf(rule, using), using.crypto)
-  const requestDigest = digestWith(boundHeaders(rule), call, rule, requestOctets, using)
-  return { requestDigest, requestOctets }
+export function digestRequest(call: ReadCall, rule: ToolRule, using: Digesting): Digested {
+  const salted = isSalted(rule)
+  const requestOctets = tellOctets(call, salted ? using.tenant.requestOctets : null, using.crypto)
+  const bound = boundMembers(boundHeaders(rule), call, rule, requestOctets)
+  if (salted) bound.salt = using.tenant.requestSalt(canonicalOf(bound))
+  return { requestDigest: jsonDigest(bound, using.crypto), requestOctets }
 }
 
 /**
- * The digest as 0.1 made it, which bound no header but those of `bind_headers`. Keys and open items
- * written by 0.1 carry it: they are compared under it until they expire, so that nothing runs twice
- * because of the upgrade. Goes with 0.3: by then all of them are over.
+ * The request as earlier versions digested it, newest first. Keys and open items written by them carry these
+ * digests: they are compared under them until they expire, so that nothing runs twice because of an upgrade.
+ * Before one key per use a salted digest had the tenant's secret in it; 0.1 bound no header but those of
+ * `bind_headers`. Both go with 0.3: by then all of them are over.
  */
-export const legacyDigest = ({ call, rule, requestOctets }: Digested, using: Digesting): string =>
-  digestWith(new Set(rule.bind_headers), call, rule, requestOctets, using)
+export function olderDigests(known: Told, using: Digesting): readonly Digested[] {
+  const { call, rule } = known
+  const requestOctets = olderOctets(known, using)
+  const digested = (names: ReadonlySet<string>): Digested => {
+    const bound = boundMembers(names, call, rule, requestOctets)
+    const requestDigest = isSalted(rule)
+      ? using.tenant.older.requestDigest(bound)
+      : jsonDigest(bound, using.crypto)
+    return { requestDigest, requestOctets }
+  }
+  const of01 = digested(new Set(rule.bind_headers))
+  return isSalted(rule) ? [digested(boundHeaders(rule)), of01] : [of01]
+}
 
-type Digested = {
+/** The octets as earlier versions told them: of salted tools a SHA-256 over secret and octets. */
+export function olderOctets({ call, rule, requestOctets }: Told, { tenant }: Digesting): Octets {
+  if (!isSalted(rule)) return requestOctets
+  return { ...requestOctets, alg: 'sha-256', digest: tenant.older.requestOctets(octetsOf(call)) }
+}
+
+type Told = {
   readonly call: ReadCall
   readonly rule: ToolRule
   readonly requestOctets: Octets
 }
 
-const saltOf = (rule: ToolRule, { tenantSalt }: Digesting): string =>
-  rule.digest_salt === 'tenant' ? tenantSalt : ''
-
-function digestWith(
-  names: ReadonlySet<string>,
-  call: ReadCall,
-  rule: ToolRule,
-  octets: Octets,
-  using: Digesting,
-): string {
-  const bound = boundMembers(names, call, rule, octets)
-  const salt = saltOf(rule, using)
-  if (salt !== '') bound.salt = salt
-  return jsonDigest(bound, using.crypto)
-}
+const isSalted = (rule: ToolRule): boolean => rule.digest_salt === 'tenant'
 
 function boundMembers(
   names: ReadonlySet<string>,

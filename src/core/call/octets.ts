@@ -1,7 +1,6 @@
 import type { Octets } from '../capsule/model.js'
 import type { Crypto } from '../crypto.js'
 import { bytesDigest } from '../json/build.js'
-import { utf8 } from '../text.js'
 import type { ReadCall } from './call.js'
 
 /** The request's own octets; a function's are its arguments. */
@@ -14,19 +13,18 @@ export function octetsOf(call: ReadCall): Uint8Array {
   }
 }
 
-/** The octets as the record tells them: digest and length, under the type they came with. */
+/** The octets as the record tells them: digest (keyed where `hmac` is given) and length, under the type they came with. */
 export function tellOctets(
   call: ReadCall,
-  salt: string,
+  hmac: ((octets: Uint8Array) => string) | null,
   crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
 ): Octets {
   const bytes = octetsOf(call)
   const type = typeOf(call)
   const { length } = bytes
-  const digest = bytesDigest(salt === '' ? bytes : concat(utf8(`${salt}\n`), bytes), crypto)
-  return type === undefined
-    ? { alg: 'sha-256', digest, length }
-    : { alg: 'sha-256', content_type: type, digest, length }
+  const alg = hmac === null ? 'sha-256' : 'hmac-sha-256'
+  const digest = hmac === null ? bytesDigest(bytes, crypto) : hmac(bytes)
+  return type === undefined ? { alg, digest, length } : { alg, content_type: type, digest, length }
 }
 
 function typeOf(call: ReadCall): string | undefined {
@@ -36,11 +34,4 @@ function typeOf(call: ReadCall): string | undefined {
     case 'function':
       return 'application/json'
   }
-}
-
-function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const out = new Uint8Array(a.length + b.length)
-  out.set(a)
-  out.set(b, a.length)
-  return out
 }

@@ -79,13 +79,14 @@ function equals(value: JsonValue, expected: Plain): boolean {
   return value === expected
 }
 
-const MAX_REFERENCE = 256
+/** A join key, not prose: what has spaces is somebody's sentence, and capsules are public (seed §5.2). */
+const REFERENCE = /^[^\s\p{C}]{1,256}$/u
 
-/** effect.external_ref (seed §5.2): a string or a number's own token; anything else is no reference. */
+/** effect.external_ref: a string or a number's own token; anything else is no reference. */
 export function referenceAt(body: SeenBody, pointer: string): string | null {
   if (body.kind !== 'json') return null
   const found = resolvePointer(body.value, pointerTokens(pointer))
   if (found.kind !== 'found') return null
   const text = found.value instanceof JsonNumber ? found.value.token : found.value
-  return typeof text === 'string' && text !== '' && text.length <= MAX_REFERENCE ? text : null
+  return typeof text === 'string' && REFERENCE.test(text) ? text : null
 }

@@ -47,7 +47,9 @@ export function buildCapsule(
 function extensionsOf({ extensions, verdict }: CapsuleInput, decision?: string): Extensions {
   const decided =
     decision === undefined ? extensions : { ...extensions, 'dev.capsulegate.decision_id': decision }
-  return verdict.kind === 'recovered' ? { ...decided, 'dev.capsulegate.recovered': true } : decided
+  if (verdict.kind !== 'recovered') return decided
+  const recovered = verdict.evidence === 'present' ? true : ({ evidence: 'missing' } as const)
+  return { ...decided, 'dev.capsulegate.recovered': recovered }
 }
 
 export type Parts = {

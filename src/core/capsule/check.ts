@@ -69,6 +69,8 @@ export const checkExtensions = (extensions: Extensions): void =>
   known(extensions, EXTENSIONS, 'extensions')
 
 const NOT_THE_CALLERS = ['dev.capsulegate.recovered', 'dev.capsulegate.outcome_of']
+/** Stopped by a check of its own: what blocked it, or what asks for a human. */
+const GATED = new Set<string>(['blocked', 'hitl_dispatched', 'needs_decision'])
 const isGating = ({ blocking }: ConstraintRecord): boolean => blocking
 
 export function checkInput({ verdict, constraints, extensions, chain }: CapsuleInput): void {
@@ -77,13 +79,24 @@ export function checkInput({ verdict, constraints, extensions, chain }: CapsuleI
   const gated = constraints.some(isGating)
   if ((verdict.kind === 'ran' || verdict.kind === 'recovered') && gated)
     refuse('a constraint that gated the call contradicts a call that ran (seed §8.1)')
-  if (verdict.kind === 'refused' && verdict.verdict_class === 'blocked' && !gated)
-    refuse('blocked names the constraint that gated the call (seed §5.4.1)')
+  if (verdict.kind === 'recovered' && verdict.evidence !== 'present')
+    checkUnshown(constraints, extensions)
+  if (verdict.kind === 'refused' && GATED.has(verdict.verdict_class) && !gated)
+    refuse(`${verdict.verdict_class} names the check that gated the call (seed §8.1)`)
   const closes =
     verdict.kind === 'disposed' ||
     (verdict.kind === 'refused' &&
       (verdict.verdict_class === 'expired' || verdict.verdict_class === 'resolved'))
   if (closes && chain === undefined) refuse('a closure supersedes the item it closes (seed §5.4.4)')
+}
+
+const JUDGED = ['manifest_digest', 'policy_digest', 'mode']
+
+/** Without its evidence nothing is known of how a call was judged. */
+function checkUnshown(constraints: readonly ConstraintRecord[], extensions: object): void {
+  const claimed = JUDGED.find((name) => Object.hasOwn(extensions, `dev.capsulegate.${name}`))
+  if (constraints.length > 0 || claimed !== undefined)
+    refuse(`recovered without evidence claims ${claimed ?? 'a constraint'}`)
 }
 
 /** `payload` is the capsule as it is written: what no name in it can be is looked for there first. */
@@ -146,11 +159,13 @@ function checkEffect(effect: NonNullable<Capsule['effect']>): void {
   checkOctets(effect['dev.capsulegate.response_octets'], 'response_octets')
 }
 
+const ALGS: readonly string[] = ['sha-256', 'hmac-sha-256'] satisfies Octets['alg'][]
+
 function checkOctets(octets: Octets | undefined, name: string): void {
   if (octets === undefined) return
   known(octets, OCTETS, name)
   digest(octets.digest, name)
-  if (octets.alg !== 'sha-256' || !Number.isSafeInteger(octets.length) || octets.length < 0)
+  if (!ALGS.includes(octets.alg) || !Number.isSafeInteger(octets.length) || octets.length < 0)
     refuse(`${name}: alg or length`)
 }
 

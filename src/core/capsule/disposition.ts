@@ -1,5 +1,5 @@
 import { HumanDecision } from './human.js'
-import type { By, CapsuleInput, Disposed, Verdict } from './input.js'
+import type { By, CapsuleInput, Disposed, Recovered, Verdict } from './input.js'
 import type { Disposition } from './model.js'
 import { type DispositionDecision, NEVER_DISPATCH, type VerdictClass } from './registries.js'
 
@@ -71,7 +71,7 @@ export function dispositionOf(verdict: Verdict): Disposition {
         verdict,
       )
     case 'recovered':
-      return accepted(verdict.by, verdict.effect.request_digest, 'errored')
+      return accepted(wordOf(verdict), verdict.effect.request_digest, 'errored')
   }
 }
 
@@ -130,7 +130,11 @@ function assent(decision: HumanDecision) {
 /** The person's decision a record rests on, if it rests on one. */
 export function assentBehind({ verdict }: Pick<CapsuleInput, 'verdict'>) {
   if (verdict.kind === 'disposed') return assent(verdict.decision)
-  if ((verdict.kind === 'ran' || verdict.kind === 'recovered') && verdict.by.kind === 'human')
-    return assent(verdict.by.decision)
-  return null
+  if (verdict.kind !== 'ran' && verdict.kind !== 'recovered') return null
+  const by = verdict.kind === 'ran' ? verdict.by : wordOf(verdict)
+  return by.kind === 'human' ? assent(by.decision) : null
 }
+
+/** What nothing shows is nobody's word: the record names policy and no authority. */
+const wordOf = (verdict: Recovered): By =>
+  verdict.evidence === 'present' ? verdict.by : { kind: 'policy' }

@@ -66,12 +66,17 @@ export type Ran = {
     }
 )
 
-/** Found after a crash: a dispatch line without a conclusion (promise 2). */
+/**
+ * Found after a crash: a dispatch line without a conclusion (promise 2). Without the evidence that was sealed
+ * before it was sent, on whose word it ran and what was judged cannot be claimed.
+ */
 export type Recovered = {
   readonly kind: 'recovered'
-  readonly by: By
   readonly effect: EffectMeta
-}
+} & (
+  | { readonly evidence: 'present'; readonly by: By }
+  | { readonly evidence: 'missing'; readonly by?: never }
+)
 
 /** Who let it run. A standing grant is still policy: it names its authority and no person (promise 4). */
 export type By =

@@ -17,7 +17,8 @@ export type LedgerMode = 'standalone' | 'chained' | 'anchored'
 
 /** Exact octets of a message body: after chunking is removed, before any content coding is. */
 export type Octets = {
-  readonly alg: 'sha-256'
+  /** `hmac-sha-256`: under a key of the tenant's, for tools with `digest_salt: tenant` (seed §13). */
+  readonly alg: 'sha-256' | 'hmac-sha-256'
   readonly digest: string
   readonly length: number
   readonly content_type?: string
@@ -89,7 +90,8 @@ export type Extensions = {
     readonly on_expiry: 'timeout' | 'expired' | 'escalated'
   }
   readonly 'dev.capsulegate.outcome_of'?: string
-  readonly 'dev.capsulegate.recovered'?: true
+  /** Found after a crash; `missing`: no evidence of the dispatch is left, so nothing is claimed of its judgement. */
+  readonly 'dev.capsulegate.recovered'?: true | { readonly evidence: 'missing' }
 }
 
 export type Capsule = Extensions & {

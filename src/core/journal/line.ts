@@ -1,6 +1,6 @@
 import type { Crypto } from '../crypto.js'
 import { hex } from '../hex.js'
-import { isSignedType } from './vocabulary.js'
+import { isHeadType, isSignedType } from './vocabulary.js'
 
 /**
  * One journal line, as bytes (DESIGN §5). The envelope comes first, in this order and without space,
@@ -21,9 +21,15 @@ export const isOrigin = (text: string): boolean => ORIGIN.test(text)
 const isTypeName = (text: string): boolean => TYPE.test(text)
 export const isAt = (text: string): boolean => AT.test(text)
 
+/**
+ * Version 2 is what is written: every batch ends in a signed head. Version 1 had none; its lines are read, and
+ * go on as version 2 behind an ADOPTED line only.
+ */
+export type LineVersion = 1 | 2
+
 /** Everything up to the value of `at`; what stands there is decided by the lines before. */
-export const envelopeStart = (origin: string, seq: number, prev: string): string =>
-  `{"v":1,"origin":"${origin}","seq":${seq},"prev":"${prev}","at":"`
+export const envelopeStart = (v: LineVersion, origin: string, seq: number, prev: string): string =>
+  `{"v":${v},"origin":"${origin}","seq":${seq},"prev":"${prev}","at":"`
 
 /** `json` is the members as object text; the line is returned without its LF. */
 export function formatLine(
@@ -31,7 +37,7 @@ export function formatLine(
   json: string,
 ): string {
   const members = json === '{}' ? '}' : `,${json.slice(1)}`
-  return `${envelopeStart(line.origin, line.seq, line.prev)}${line.at}","type":"${line.type}"${members}`
+  return `${envelopeStart(2, line.origin, line.seq, line.prev)}${line.at}","type":"${line.type}"${members}`
 }
 
 /**
@@ -40,6 +46,7 @@ export function formatLine(
  */
 export function entryFault(type: string, json: string, given?: object): string | null {
   if (!isTypeName(type)) return `type ${JSON.stringify(type)} is not UPPER_SNAKE`
+  if (isHeadType(type)) return 'the journal itself writes lines of this type'
   if (!json.startsWith('{') || !json.endsWith('}')) return 'members are not compact object text'
   if (json.includes('\n') || json.includes('\r')) return 'members hold a raw line break'
   if (json.length > MAX_LINE_BYTES / 4) return 'members are too large for one line'

@@ -10,6 +10,7 @@ import {
   text,
   time,
 } from '../json/shape.js'
+import type { LineVersion } from './line.js'
 import { APPROVAL_LINES } from './lines/approval.js'
 import { CALL_LINES } from './lines/call.js'
 import { SIGNATURE } from './lines/line-type.js'
@@ -33,7 +34,7 @@ export type MembersOf<T extends LineType> = Of<(typeof LINES)[T]['members']>
 type SignatureOf<T extends LineType> = T extends SignedType ? ObjectOf<typeof SIGNATURE> : unknown
 
 export type Envelope = {
-  readonly v: 1
+  readonly v: LineVersion
   readonly origin: string
   readonly seq: number
   /** RFC 6962 leaf hash of the previous line, hex. */
@@ -67,6 +68,10 @@ export const isLineType = (type: string): type is LineType => Object.hasOwn(LINE
 export const isSignedType = (type: string): type is SignedType =>
   isLineType(type) && LINES[type].signed
 
+/** The journal's own lines: they end batches, and reach no fold, no webhook and no event stream. */
+export const isHeadType = (type: string): type is 'HEAD' | 'SEGMENT_SEALED' =>
+  type === 'HEAD' || type === 'SEGMENT_SEALED'
+
 const signature = record(SIGNATURE)
 
 /** What is wrong with the members of a line of a known type; null where nothing is. */
@@ -89,7 +94,7 @@ export function readLine(line: JournalLine): Line | null {
 }
 
 const envelope: Shape<Envelope> = record({
-  v: opaque<1>('1', (value) => value === 1),
+  v: opaque<LineVersion>('1 or 2', (value) => value === 1 || value === 2),
   origin: text,
   seq: count,
   prev: digest,

@@ -4,13 +4,18 @@ import type { Plain } from '../json/value.js'
 import { manifestDigest } from './expand.js'
 import type { Inputs } from './inputs.js'
 import type { Manifest } from './model.js'
-import { type Judgement, judge, type Result } from './predicates.js'
+import { givenOf, type Judgement, judge, type Result } from './predicates.js'
 
 /** Private (DESIGN §5): kept in the evidence store, bound by digest in the Constraint Record. */
 export type ConstraintEvidence = {
   readonly constraint: string
   readonly manifest_digest: string
+  /** What the call gave, and nothing else: the manifest's `evidence_schema` is about these. */
   readonly inputs: Inputs
+  /** The capsule's timestamp, where the predicate reads the clock. */
+  readonly now?: Plain
+  /** What the claim read of its window. */
+  readonly window?: Plain
   readonly thresholds: { readonly [name: string]: Plain }
   readonly outcome: Result
   /** Random, so that a low-entropy input cannot be guessed from the digest. */
@@ -24,11 +29,13 @@ export const evidenceOf = (
   salt: string,
 ): ConstraintEvidence => ({
   constraint,
-  inputs,
+  inputs: givenOf(inputs),
   manifest_digest: manifest,
+  ...(inputs.$now === undefined ? {} : { now: inputs.$now }),
   outcome: result,
   salt,
   thresholds,
+  ...(inputs.$window === undefined ? {} : { window: inputs.$window }),
 })
 
 export const evidenceDigest = (
@@ -49,7 +56,16 @@ export type Rederived =
       readonly detail: string
     }
 
-const MEMBERS = ['constraint', 'inputs', 'manifest_digest', 'outcome', 'salt', 'thresholds']
+const MEMBERS = [
+  'constraint',
+  'inputs',
+  'manifest_digest',
+  'now',
+  'outcome',
+  'salt',
+  'thresholds',
+  'window',
+]
 
 /**
  * Class 2 (seed §8.2): the manifest and the evidence alone give the recorded outcome again, or it was
@@ -68,8 +84,9 @@ export function rederive(
   if (!isRecord(evidence)) return refuse('evidence_malformed', 'evidence is an object')
   const stranger = Object.keys(evidence).find((name) => !MEMBERS.includes(name))
   if (stranger !== undefined) return refuse('evidence_malformed', `unknown member ${stranger}`)
-  const { constraint: id, manifest_digest, outcome, salt, inputs = {}, thresholds = {} } = evidence
-  if (typeof id !== 'string' || typeof salt !== 'string' || !isRecord(inputs)) {
+  const { constraint: id, manifest_digest, outcome, salt, thresholds = {} } = evidence
+  const inputs = judgedInputs(evidence)
+  if (typeof id !== 'string' || typeof salt !== 'string' || inputs === null) {
     return refuse('evidence_malformed', 'constraint, salt or inputs missing')
   }
   if (manifest_digest !== manifestDigest(manifest, crypto)) {
@@ -77,7 +94,7 @@ export function rederive(
   }
   const constraint = Object.hasOwn(manifest.constraints, id) ? manifest.constraints[id] : undefined
   if (constraint === undefined) return refuse('constraint_unknown', `the manifest has no ${id}`)
-  const judged = judge(id, constraint, inputs as Inputs, crypto)
+  const judged = judge(id, constraint, inputs, crypto)
   if (!same(judged.thresholds, thresholds)) {
     return refuse('threshold_mismatch', 'the thresholds are not the ones of the manifest')
   }
@@ -85,6 +102,21 @@ export function rederive(
     return refuse('outcome_mismatch', `recorded ${String(outcome)}, derived ${judged.result}`)
   }
   return { ok: true, result: judged.result }
+}
+
+/** As the predicate saw them; 0.1 kept what the clock and the window said among the inputs. */
+function judgedInputs(evidence: { readonly [name: string]: Plain }): Inputs | null {
+  const { inputs = {}, now, window } = evidence
+  if (!isRecord(inputs)) return null
+  const twice =
+    (now !== undefined && inputs.$now !== undefined) ||
+    (window !== undefined && inputs.$window !== undefined)
+  if (twice) return null
+  return {
+    ...inputs,
+    ...(now === undefined ? {} : { $now: now }),
+    ...(window === undefined ? {} : { $window: window }),
+  }
 }
 
 const isRecord = (value: Plain | undefined): value is { readonly [name: string]: Plain } =>

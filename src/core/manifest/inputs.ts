@@ -48,7 +48,8 @@ function read(source: string, facts: Facts): Plain {
 
 /**
  * Numbers are text, so that none is inexact. A list carries its count, because normalization drops an
- * empty list (seed §2) and evidence of "none" must not read as evidence of "not given".
+ * empty list (seed §2) and evidence of "none" must not read as evidence of "not given"; an empty one has
+ * no items here either, so that the schema judges what is digested.
  */
 function evidenceForm(arg: ArgValue): Plain {
   switch (arg.type) {
@@ -59,7 +60,7 @@ function evidenceForm(arg: ArgValue): Plain {
     case 'integer':
       return arg.value.toString()
     case 'strings':
-      return { count: arg.value.length, items: arg.value }
+      return arg.value.length === 0 ? { count: 0 } : { count: arg.value.length, items: arg.value }
     case 'object':
     case 'objects':
       return exactText(arg.value)

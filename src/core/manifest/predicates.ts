@@ -51,8 +51,8 @@ export function judge(
   return { result, inputs, thresholds: scene.thresholds, why: scene.why }
 }
 
-/** The schema is about what the call gave; the gate's own inputs are none of it. */
-function givenOf(inputs: Inputs): Inputs {
+/** What the call gave: the gate's own inputs, the clock and the window, are none of it. */
+export function givenOf(inputs: Inputs): Inputs {
   if (inputs.$now === undefined && inputs.$window === undefined) return inputs
   const { $now: _now, $window: _window, ...given } = inputs
   return given

@@ -26,8 +26,9 @@ export const matchesWhole = (pattern: string, text: string): boolean | null =>
   compile(pattern)?.testExact(text) ?? null
 
 /** Somewhere in the text, as JSON Schema has it. Throws on what is no pattern: ajv reports that. */
-export const searcher = (pattern: string): { test: (text: string) => boolean } => {
+export const searcher = (pattern: string): { test(text: string): boolean; toString(): string } => {
   const expression = compile(pattern)
   if (expression === null) throw new SyntaxError(`not an RE2 pattern: ${pattern}`)
-  return { test: (text) => expression.test(text) }
+  // ajv keeps patterns by their text: without one of its own, each would be taken for the first.
+  return { test: (text) => expression.test(text), toString: () => pattern }
 }

@@ -1,29 +1,33 @@
 import { OPEN_CLASSES } from '../capsule/registries.js'
 import type { Crypto } from '../crypto.js'
-import { fromHex, hex, isHex64 } from '../hex.js'
+import { isHex64 } from '../hex.js'
 import { parse } from '../json/parse.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
 import type { PublicKeyRecord } from '../statement/keys.js'
 import type { ChainView } from './chain.js'
 import { type Addressed, address, class1 } from './class1.js'
 import { type Class1Result, Findings, type Profile, refused, show } from './finding.js'
-import { checkMembers, coseOf, isJournalLine, linkage } from './journal.js'
+import { createJournal, type JournalOptions, type JournalResult } from './journal/journal.js'
+import { coseOf, detached, isJournalLine } from './journal/line.js'
 import { type StatementResult, verifyStatement } from './statement.js'
 import { block } from './structure.js'
 import { cutter, type Unit } from './units.js'
 
-export type LedgerOptions = {
+export type LedgerOptions = JournalOptions & {
   readonly profile: Profile
   readonly crypto: Crypto
-  /** With keys, every CAPSULE line of a journal is verified as the statement it stands for. */
+  /** With keys, every signature of a journal is checked: statements, events, heads and seals. */
   readonly keys?: readonly PublicKeyRecord[]
   /** Capsule ids that lie outside what is given here, such as archived segments. */
   readonly store?: ReadonlySet<string>
 }
-export type LedgerResult = {
-  readonly results: readonly Class1Result[]
+/** What is known when the last record has been read. */
+export type LedgerEnd = {
   readonly open_items: readonly string[]
+  /** Null for what is no journal. Of a journal this is the answer; results are about single lines. */
+  readonly journal: JournalResult | null
 }
+export type LedgerResult = LedgerEnd & { readonly results: readonly Class1Result[] }
 type Item = { readonly value: JsonValue; readonly raw: Uint8Array | null; readonly whole: boolean }
 
 const PRESENT = 1
@@ -35,13 +39,14 @@ export class LedgerReader {
   readonly #options: LedgerOptions
   readonly #later: ReadonlySet<string>
   readonly #ids = new Map<string, number>()
-  readonly #linkage
+  readonly #lines
   #journal: boolean | null = null
+  #blankBefore = false
 
   constructor(options: LedgerOptions, later: ReadonlySet<string> = new Set()) {
     this.#options = options
     this.#later = later
-    this.#linkage = linkage(options.crypto)
+    this.#lines = createJournal(options)
   }
 
   /** Null for a journal line that records no capsule and stands where it should. */
@@ -49,20 +54,50 @@ export class LedgerReader {
     const { value } = item
     this.#journal ??= item.raw !== null && isObject(value) && isJournalLine(value)
     if (!this.#journal) return this.#capsule(value, null, new Findings(), addressed)
-    if (!isObject(value) || item.raw === null || !isJournalLine(value))
+    const result = this.#line(item, addressed)
+    if (result !== null) this.#lines.note(result)
+    return result
+  }
+
+  /** What could not be read at all, or is no record; null where that means nothing. */
+  other(unit: Exclude<Unit, { readonly kind: 'record' }> | Class1Result): Class1Result | null {
+    if ('ok' in unit) return this.#noted(unit)
+    if (unit.kind === 'broken')
+      return this.#noted(refused(1, 'not_strict_json', `${unit.code} at ${unit.at}`))
+    if (this.#journal === true) return this.#noted(refused(null, BLANK, 'a journal has none'))
+    this.#blankBefore = true
+    return null
+  }
+
+  #noted(result: Class1Result): Class1Result {
+    this.#lines.note(result)
+    return result
+  }
+
+  #line(item: Item, addressed: Addressed | undefined): Class1Result | null {
+    const { value, raw, whole } = item
+    if (!isObject(value) || raw === null || !isJournalLine(value))
       return refused(null, 'journal_line_malformed', `the line is ${show(value)}`)
     const findings = new Findings()
-    this.#linkage.check(value, item.raw, findings)
-    if (!item.whole) findings.add(null, 'warning', 'line_unterminated', 'the last line has no LF')
+    if (this.#blankBefore) findings.error(null, BLANK, 'before the first line')
+    this.#blankBefore = false
+    this.#lines.read(value, raw, whole, findings)
     if (value.get('type') === 'CAPSULE')
       return this.#capsule(value.get('capsule') ?? null, value, findings, addressed)
-    checkMembers(value, findings)
     if (findings.list.length === 0) return null
-    return { ...refused(null, ''), ok: !findings.failed, findings: findings.list }
+    const result = { ...refused(null, ''), findings: findings.list }
+    return findings.failed ? result : { ...result, ok: true, not_checked: this.#lines.notChecked() }
+  }
+
+  end(): LedgerEnd {
+    return {
+      open_items: this.#openItems(),
+      journal: this.#journal === true ? this.#lines.end() : null,
+    }
   }
 
   /** Seed §5.4.4: open by class, and superseded by nothing. */
-  openItems(): string[] {
+  #openItems(): string[] {
     const open: string[] = []
     for (const [id, flags] of this.#ids) if (flags === (PRESENT | OPEN)) open.push(id)
     return open
@@ -91,11 +126,9 @@ export class LedgerReader {
       not_checked: [
         ...new Set([
           ...(signed?.class1 ? signed.not_checked : own.not_checked),
-          'action_id_uniqueness',
           ...(this.#journal
-            ? ['event_signatures', 'segment_seals', 'journal_tail']
-            : ['ledger_completeness']),
-          ...(this.#journal && !this.#linkage.wholeFromStart() ? ['earlier_journal_lines'] : []),
+            ? this.#lines.notChecked()
+            : ['action_id_uniqueness', 'ledger_completeness']),
         ]),
       ],
     }
@@ -108,7 +141,7 @@ export class LedgerReader {
       parent: (id) => {
         if ((this.#flags(id) & PRESENT) !== 0 || this.#options.store?.has(id)) return 'earlier'
         if (this.#later.has(id)) return 'later'
-        const partial = this.#journal === true && !this.#linkage.wholeFromStart()
+        const partial = this.#journal === true && this.#lines.begins() !== 'start'
         return partial && this.#options.store === undefined ? 'unknown' : 'missing'
       },
       superseded: (id) => (this.#flags(id) & SUPERSEDED) !== 0,
@@ -140,39 +173,47 @@ export class LedgerReader {
   }
 }
 
-/** A copy of its own: the parsed text is a slice that would keep its whole line alive. */
-const detached = (id: string): string => hex(fromHex(id) ?? new Uint8Array())
+const BLANK = 'journal_line_empty'
 
 function reportStatement(result: StatementResult, line: JsonObject, findings: Findings): void {
-  if (!result.signature.ok)
-    findings.error(null, `signature_${result.signature.code}`, result.signature.detail)
+  const { ok, code, detail, kid } = result.signature
+  if (!ok)
+    findings.error(null, `signature_${code}`, code === 'kid_unknown' ? (kid ?? detail) : detail)
   for (const { check, severity, code, detail } of result.findings)
     findings.add(check, severity, code, detail)
   if (result.header !== null && result.header.statement !== line.get('statement'))
     findings.error(null, 'statement_type_mismatch', `line says ${show(line.get('statement'))}`)
 }
 
-export function itemOf(unit: Unit): Item | Class1Result {
-  if (unit.kind === 'broken') return refused(1, 'not_strict_json', `${unit.code} at ${unit.at}`)
+function itemOf(unit: Extract<Unit, { readonly kind: 'record' }>): Item | Class1Result {
   const read = parse(unit.bytes)
   if (!read.ok) return refused(1, 'not_strict_json', `${read.code} at ${read.at}`)
   return { value: read.value, raw: unit.bytes, whole: unit.terminated }
 }
-export const isItem = (item: Item | Class1Result): item is Item => 'value' in item
+const isItem = (item: Item | Class1Result): item is Item => 'value' in item
+
+/** The result of one unit as it was cut, or null. */
+export function readUnit(unit: Unit, reader: LedgerReader): Class1Result | null {
+  if (unit.kind !== 'record') return reader.other(unit)
+  const item = itemOf(unit)
+  return isItem(item) ? reader.read(item) : reader.other(item)
+}
 
 /** All of a ledger that is in memory: two passes, so that a parent that stands too late is told apart. */
 export function ledger(input: Uint8Array, options: LedgerOptions): LedgerResult {
-  const items = (oneDocument(input) ?? cutAll(input).map(itemOf)).map((item) =>
-    isItem(item) ? { item, addressed: address(capsuleIn(item), options.crypto) } : item,
-  )
+  const items = (oneDocument(input) ?? cutAll(input)).map((part) => {
+    if ('kind' in part && part.kind !== 'record') return part
+    const item = 'kind' in part ? itemOf(part) : part
+    return isItem(item) ? { item, addressed: address(capsuleIn(item), options.crypto) } : item
+  })
   const all = new Set<string>()
   for (const entry of items) if ('item' in entry && entry.addressed.id) all.add(entry.addressed.id)
   const reader = new LedgerReader(options, all)
   const results = items.flatMap((entry) => {
-    const result = 'item' in entry ? reader.read(entry.item, entry.addressed) : entry
+    const result = 'item' in entry ? reader.read(entry.item, entry.addressed) : reader.other(entry)
     return result === null ? [] : [result]
   })
-  return { results, open_items: reader.openItems() }
+  return { results, ...reader.end() }
 }
 
 const capsuleIn = ({ value }: Item): JsonValue =>

@@ -5,6 +5,8 @@
 export type Unit =
   | { readonly kind: 'record'; readonly bytes: Uint8Array; readonly terminated: boolean }
   | { readonly kind: 'broken'; readonly code: string; readonly at: number }
+  /** Lines with nothing on them, or space before the first one: no record, and a journal has none. */
+  | { readonly kind: 'blank' }
 
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024
 
@@ -20,13 +22,17 @@ export type Cutter = {
 /** What the first byte that is not space says: `[` is an array, anything else is lines. */
 export function cutter(): Cutter {
   let inner: Cutter | null = null
+  let spaced = false
   return {
     push(chunk) {
       if (inner === null) {
         const start = chunk.findIndex((byte) => !isSpace(byte))
+        spaced ||= start !== 0 && chunk.length > 0
         if (start < 0) return []
-        inner = chunk[start] === 0x5b ? arrayCutter() : lineCutter()
-        return inner.push(chunk.subarray(start))
+        const isArray = chunk[start] === 0x5b
+        inner = isArray ? arrayCutter() : lineCutter()
+        const units = inner.push(chunk.subarray(start))
+        return spaced && !isArray ? [{ kind: 'blank' }, ...units] : units
       }
       return inner.push(chunk)
     },
@@ -68,8 +74,8 @@ function lineCutter(): Cutter {
   const flush = (out: Unit[], terminated: boolean): void => {
     if (held.over) out.push({ kind: 'broken', code: 'record_too_large', at: offset })
     const bytes = held.take()
-    // An empty line is no record; a journal has none, and its chain tells.
     if (bytes.some((byte) => !isSpace(byte))) out.push({ kind: 'record', bytes, terminated })
+    else if (terminated || bytes.length > 0) out.push({ kind: 'blank' })
   }
   return {
     push(chunk) {

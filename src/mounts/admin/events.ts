@@ -1,5 +1,6 @@
 import type { Response } from 'express'
 import { JournalError } from '../../adapters/journal/error.js'
+import { isHeadType } from '../../core/journal/vocabulary.js'
 import type { Read } from '../../gate/read.js'
 import type { JournalLine } from '../../ports.js'
 import { AdminProblem } from './problem.js'
@@ -10,8 +11,8 @@ export const events = route({
   method: 'get',
   path: '/v1/events',
   summary:
-    "The journal as it grows (server-sent events): each line's public members. The id is the line's " +
-    'seq; `Last-Event-ID` goes on after it, from the first line with 0.',
+    "The journal as it grows (server-sent events): each line's public members, without heads and seals. " +
+    "The id is the line's seq; `Last-Event-ID` goes on after it, from the first line with 0.",
   roles: ['viewer', 'auditor', 'approver', 'operator'],
   answers: { 200: [{ type: 'text/event-stream' }] },
   handle({ http, stillAllowed }, { gate }) {
@@ -52,6 +53,8 @@ async function follow(
   const send = async (line: JournalLine): Promise<void> => {
     if (line.seq < next) return
     next = line.seq + 1
+    // Live lines come without the journal's own; lines that are read again must not have them either.
+    if (isHeadType(line.type)) return
     const data = JSON.stringify(publicLine(line))
     if (!response.write(`id: ${line.seq}\nevent: ${line.type}\ndata: ${data}\n\n`)) {
       await drained(response)
@@ -81,8 +84,7 @@ async function follow(
         await new Promise<void>((resolve) => {
           wake = resolve
         })
-      } else if (line.seq > next) behind = true
-      else await send(line)
+      } else await send(line)
     }
   } catch (error) {
     if (!(error instanceof JournalError) || error.code !== 'archived') throw error

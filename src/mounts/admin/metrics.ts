@@ -89,6 +89,17 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
       this.set({ digest: policy.digest, mode }, 1)
     },
   })
+  new Gauge({
+    name: 'gate_evidence_absent',
+    help: 'Digests in the journal that must have evidence: missing from the store, or damaged there.',
+    labelNames: ['state'] as const,
+    registers,
+    collect() {
+      const { missing, damaged } = gate?.read.evidenceAbsent() ?? { missing: 0, damaged: 0 }
+      this.set({ state: 'missing' }, missing)
+      this.set({ state: 'damaged' }, damaged)
+    },
+  })
   return {
     verdict({ verdict_class, tool, mode, latency_ms, upstream_ms }) {
       verdicts.inc({ verdict_class, tool: tool ?? '', mode: mode ?? '' })

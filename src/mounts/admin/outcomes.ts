@@ -13,7 +13,8 @@ export const outcomeCreate = route({
   body: z.strictObject({
     action_id: actionId,
     status: z.enum(['confirmed', 'failed', 'reverted']),
-    ref: z.string().min(1).max(512),
+    // A join key that stands in a public capsule (seed §5.2): an identifier, never prose.
+    ref: z.string().regex(/^[^\s\p{C}]{1,512}$/u, 'a reference without spaces'),
   }),
   answers: {
     201: [{ type: 'application/json', schema: z.strictObject({ action_id: actionId, capsule }) }],

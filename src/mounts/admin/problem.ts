@@ -27,6 +27,7 @@ export const ADMIN_PROBLEMS = {
   in_flight: [409, 'The action is still in flight.'],
   archived: [410, 'The lines were archived; copy the segment back to read them.'],
   erased: [410, 'The evidence was erased.'],
+  evidence_missing: [500, 'The journal says that there must be evidence, and there is none.'],
   evidence_damaged: [500, 'The evidence is there and is not what was put.'],
   not_ready: [503, 'The gate should not be sent calls now.'],
   record_unavailable: [503, 'The gate cannot write its record, so nothing was changed.'],

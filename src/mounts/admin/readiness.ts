@@ -27,6 +27,7 @@ export function createReadiness({
     ...gate.read.checks(),
     await upstreams(),
     gate.read.verification(),
+    gate.read.evidenceRecords(),
     ...(plane === undefined ? [] : [dataPlane(plane())]),
   ]
 }

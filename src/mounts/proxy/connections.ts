@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { Malformed } from '../../core/call/malformed.js'
 import { hangUp } from './client-error.js'
 import type { BodyReading } from './read-body.js'
 
@@ -11,7 +12,7 @@ export type Connections = {
   /** `res` says whether the connection goes on behind this exchange; without one it does not matter. */
   take(socket: Duplex, res: ServerResponse | null, exchange: (lane: Lane) => Promise<void>): void
   /** The parser gave up; the request being read is told, an idle connection gets `refuse`. */
-  broken(socket: Duplex, fault: string, refuse: () => void): void
+  broken(socket: Duplex, fault: Malformed, refuse: () => void): void
   /** Exchanges under way. */
   readonly active: () => number
   /** Resolves when nothing is under way any more. */

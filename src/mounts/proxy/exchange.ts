@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpCall } from '../../core/call/call.js'
+import type { Malformed } from '../../core/call/malformed.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports.js'
@@ -23,7 +24,7 @@ export type Incoming = {
   /** While the body is on its way, the parser's complaints belong to this request. */
   readonly lane: Pick<Lane, 'reading'>
   /** What the parser complained about before the body was read. */
-  fault: string | null
+  fault: Malformed | null
 }
 /** What is the same for every exchange of one data plane. */
 export type Terms = {

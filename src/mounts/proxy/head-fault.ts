@@ -1,4 +1,5 @@
 import type { Header } from '../../core/call/call.js'
+import { headerTwice, type Malformed } from '../../core/call/malformed.js'
 
 /** What node:http's strict parser lets through although two readers could disagree about it. */
 export type RequestLine = {
@@ -30,26 +31,24 @@ const UPGRADE = bitOf('upgrade')
 const CONTENT_LENGTH = bitOf('content-length')
 
 /** Null: there is one way to read this head (DESIGN §3 "Reading requests"). */
-export function headFault({ method, httpVersion, headers }: RequestLine): string | null {
-  if (method === 'TRACE' || method === 'CONNECT') return `the method ${method} is not served`
+export function headFault({ method, httpVersion, headers }: RequestLine): Malformed | null {
+  if (method === 'TRACE' || method === 'CONNECT') return 'method_not_served'
   let seen = 0
   let expect: string | null = null
   let coding: string | null = null
   for (const header of headers) {
     const name = header[0]
     const bit = bitOf(name)
-    if ((seen & bit) !== 0) return `the header ${name} occurs twice`
+    if ((seen & bit) !== 0) return headerTwice(name)
     seen |= bit
     if (name === 'expect') expect = header[1]
     else if (name === 'transfer-encoding') coding = header[1]
   }
-  if (httpVersion !== '1.0' && (seen & HOST) === 0) return 'the header host is missing'
-  if ((seen & UPGRADE) !== 0) return 'a governed route has no other protocol to change to'
-  if (expect !== null && expect.toLowerCase() !== '100-continue') {
-    return 'the expectation cannot be met'
-  }
+  if (httpVersion !== '1.0' && (seen & HOST) === 0) return 'host_missing'
+  if ((seen & UPGRADE) !== 0) return 'protocol_change'
+  if (expect !== null && expect.toLowerCase() !== '100-continue') return 'expectation_unmet'
   if (coding === null) return null
-  if (httpVersion === '1.0') return 'a transfer-coding has no meaning in HTTP/1.0'
-  if (coding.toLowerCase() !== 'chunked') return 'the transfer-coding is not chunked alone'
-  return (seen & CONTENT_LENGTH) !== 0 ? 'content-length stands beside transfer-encoding' : null
+  if (httpVersion === '1.0') return 'coding_in_http_1_0'
+  if (coding.toLowerCase() !== 'chunked') return 'coding_not_chunked'
+  return (seen & CONTENT_LENGTH) !== 0 ? 'length_beside_coding' : null
 }

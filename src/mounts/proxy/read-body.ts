@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpCall } from '../../core/call/call.js'
+import type { Malformed } from '../../core/call/malformed.js'
 import type { BodyRoom } from '../../gate/memory.js'
 
 export type Body = HttpCall['body']
@@ -12,7 +13,7 @@ export type BodyLimits = {
 export type BodyReading = {
   readonly body: Promise<Body>
   /** The parser gave up. False: this body was already whole, and what is wrong came behind it. */
-  fail(fault: string): boolean
+  fail(fault: Malformed): boolean
 }
 
 const EMPTY: Body = { kind: 'read', bytes: new Uint8Array() }

@@ -144,10 +144,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
       return
     }
     count.malformed++
-    const fault =
-      error.code?.startsWith('HPE_') === true
-        ? 'the body is not framed as announced'
-        : 'the body came too slowly'
+    const fault = error.code?.startsWith('HPE_') === true ? 'body_misframed' : 'body_too_slow'
     connections.broken(socket, fault, () => refuseBytes(error, socket))
   })
 

@@ -238,6 +238,27 @@ describe('sidecars', () => {
     expect(await bench.evidence.byDigest(common.digest)).toEqual({ state: 'erased' })
   })
 
+  it('knows every digest of many segments from their indexes, in any order, and which are gone', async () => {
+    const digests = Array.from({ length: 40 }, (_, i) => digestOf({ i }))
+    await bench.reopen({ segmentBytes: 300 })
+    for (let i = 0; i < 40; i++) await bench.evidence.put(recordOf(`m${i}`, [jsonPart({ i })]))
+    const states = async (asked: readonly string[]): Promise<readonly string[]> =>
+      (await bench.evidence.inIndex(asked)).map(({ state }) => state)
+    for (const asked of [digests, digests.toReversed(), digests.filter((_, i) => i % 7 === 3)]) {
+      expect(new Set(await states(asked))).toEqual(new Set(['present']))
+    }
+    await rm(segment(2))
+    await bench.reopen({ segmentBytes: 300 })
+    const after = await states(digests)
+    const byReading = await Promise.all(
+      digests.map(async (digest) => (await bench.evidence.byDigest(digest)).state),
+    )
+    expect(after).toEqual(byReading)
+    expect(new Set(after)).toEqual(new Set(['present', 'missing']))
+    // One by one, the segment that answered last changes nothing.
+    for (const [i, digest] of digests.entries()) expect(await states([digest])).toEqual([after[i]])
+  })
+
   it('names a segment that is gone', async () => {
     await closedSegments()
     await rm(segment(2))

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { createHash, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
-import { appendFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { SeamName } from '../../../src/adapters/journal/model.js'
@@ -87,58 +86,5 @@ describe('kill -9', () => {
     checkChain(await rawLines(place.dir))
     const again = await place.open({ signer, keys })
     expect(again.health()).toEqual({ ok: true, reason: null })
-  })
-})
-
-describe('a torn last line', () => {
-  it('is cut at every length, reported, and its bytes are kept', async () => {
-    place = await makePlace()
-    let journal = await place.open()
-    await journal.append([note(1)])
-    await journal.append([note(2)])
-    const [first, second] = await rawLines(place.dir)
-    await journal.close()
-    const file = join(place.dir, '00000001.jsonl')
-    const firstLength = Buffer.byteLength(`${first}`) + 1
-    const secondLength = Buffer.byteLength(`${second}`)
-    for (let kept = 1; kept <= secondLength; kept += 7) {
-      await truncate(file, firstLength)
-      await appendFile(file, `${second}`.slice(0, kept))
-      place.reports.length = 0
-      journal = await place.open({ headFile: null })
-      expect(journal.head().seq).toBe(1)
-      expect(place.reports).toEqual([
-        { kind: 'torn_tail', file, bytes: kept, kept: `${file}.${firstLength}.torn` },
-      ])
-      await journal.close()
-    }
-  })
-
-  it('of NUL bytes, as some file systems leave it, is cut too', async () => {
-    place = await makePlace()
-    let journal = await place.open()
-    await journal.append([note(1)])
-    await journal.close()
-    await appendFile(join(place.dir, '00000001.jsonl'), Buffer.alloc(5000))
-    journal = await place.open()
-    expect(place.reports).toMatchObject([{ kind: 'torn_tail', bytes: 5000 }])
-    await journal.append([note(2)])
-    await journal.close()
-    checkChain(await rawLines(place.dir))
-  })
-
-  it('that the second head knows as durable is no torn line: the journal refuses, and cuts nothing', async () => {
-    place = await makePlace()
-    const journal = await place.open()
-    await journal.append([note(1)])
-    await journal.append([note(2)])
-    await journal.close()
-    const file = join(place.dir, '00000001.jsonl')
-    const whole = Buffer.byteLength(`${(await rawLines(place.dir)).join('\n')}\n`)
-    await truncate(file, whole - 5)
-    await expect(place.open()).rejects.toMatchObject({ code: 'behind' })
-    await expect(place.open()).rejects.toThrow(/expected line 2; found line 1 as the last/)
-    await appendFile(file, 'restored')
-    await expect(place.open()).rejects.toMatchObject({ code: 'behind' })
   })
 })

@@ -1,4 +1,11 @@
-import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,13 +19,19 @@ import type { DriverEntry } from '../../../src/adapters/journal/model.js'
 import type { PublicKeyRecord } from '../../../src/core/statement/keys.js'
 import type { JournalLine, Signer } from '../../../src/ports.js'
 
-export type Keys = { readonly signer: Signer; readonly records: readonly PublicKeyRecord[] }
+export type Keys = {
+  readonly signer: Signer
+  readonly records: readonly PublicKeyRecord[]
+  /** For another process. */
+  readonly privatePem: string
+}
 
 export function eventKeys(purpose: PublicKeyRecord['purpose'] = 'event'): Keys {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
   const kid = createHash('sha256').update(raw).digest()
   return {
+    privatePem: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
     signer: { kid: () => kid, sign: (_, message) => sign(null, message, privateKey) },
     records: [
       {
@@ -33,6 +46,16 @@ export function eventKeys(purpose: PublicKeyRecord['purpose'] = 'event'): Keys {
 }
 
 export const KEYS = eventKeys()
+
+/** The first of these keys, for a check that shares nothing with the product. */
+export const publicKeyOf = ([key]: readonly PublicKeyRecord[]): KeyObject =>
+  createPublicKey({
+    key: Buffer.concat([SPKI_ED25519, Buffer.from(key?.public_key ?? '', 'hex')]),
+    format: 'der',
+    type: 'spki',
+  })
+/** RFC 8410: what stands before the 32 octets of the key. */
+const SPKI_ED25519 = Buffer.from('302a300506032b6570032100', 'hex')
 
 /** A folder of its own per test, with the second head beside the journal, not in it. */
 export type Place = {
@@ -109,7 +132,7 @@ export function checkChain(lines: readonly string[], origin = 'gate-1'): void {
     const line = JSON.parse(text)
     const names = Object.keys(line).slice(0, 6).join()
     if (names !== 'v,origin,seq,prev,at,type') throw new Error(`line ${i + 1}: envelope ${names}`)
-    if (line.v !== 1 || line.origin !== origin) throw new Error(`line ${i + 1}: v or origin`)
+    if (line.v !== 2 || line.origin !== origin) throw new Error(`line ${i + 1}: v or origin`)
     if (line.seq !== i + 1) throw new Error(`line ${i + 1}: seq ${line.seq}`)
     if (line.prev !== prev) throw new Error(`line ${i + 1}: prev`)
     if (line.at < at || new Date(line.at).toISOString() !== line.at)
@@ -120,6 +143,62 @@ export function checkChain(lines: readonly string[], origin = 'gate-1'): void {
       .update(text)
       .digest('hex')
   })
+}
+
+/** JCS, for what heads and seals hold: plain names, whole numbers, ASCII text. */
+const sorted = (value: object): string =>
+  JSON.stringify(value, (_, member) =>
+    typeof member === 'object' && member !== null
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  )
+
+/**
+ * Heads and seals by the words of DESIGN §5 alone: each ends a batch, its signature holds over its members, its
+ * envelope and spelling follow from them, and what it counts is there. The last line is one.
+ */
+export function checkHeads(lines: readonly string[], records = KEYS.records): void {
+  const key = publicKeyOf(records)
+  let [count, capsules, segment] = [0, 0, 1]
+  let since: string[] = []
+  let byType: { [type: string]: number } = {}
+  let last = ''
+  lines.forEach((text, i) => {
+    const { v, seq, prev, at, kid, sig, ...signed } = JSON.parse(text)
+    const { type, origin } = signed
+    const fault = (what: string): Error => new Error(`line ${i + 1}, a ${type}: ${what}`)
+    const isHead = type === 'HEAD' || type === 'SEGMENT_SEALED'
+    if (isHead) {
+      const message = Buffer.from(`capsule-gate/event/v1\n${sorted(signed)}`)
+      if (!verify(null, message, key, Buffer.from(sig, 'base64url'))) throw fault('signature')
+      const { upto, hash, time, size, root, counts } = signed
+      if (upto !== i || seq !== i + 1 || hash !== prev || time !== at) throw fault('envelope')
+      if (signed.lines !== count || signed.capsules !== capsules) throw fault('counts')
+      const head = { upto, hash, time, lines: count, capsules }
+      const members = type === 'HEAD' ? head : { segment, size, root, ...head, counts }
+      const line = { v: 2, origin, seq, prev, at, type, ...members, kid, sig }
+      if (JSON.stringify(line) !== text) throw fault('spelling')
+      // A seal closes a segment whose batches have their heads; any other head has a batch of its own.
+      if (i === 0 || (last === 'HEAD') !== (type === 'SEGMENT_SEALED')) throw fault('its batch')
+    } else {
+      count++
+      if (type === 'CAPSULE') capsules++
+    }
+    if (type === 'SEGMENT_SEALED') {
+      if (signed.size !== since.length || signed.root !== merkleRoot(since)) throw fault('root')
+      if (JSON.stringify(signed.counts) !== sorted(byType)) throw fault('counts by type')
+      segment++
+      since = []
+      byType = {}
+    } else {
+      since.push(text)
+      byType[type] = (byType[type] ?? 0) + 1
+    }
+    last = type
+  })
+  if (lines.length > 0 && last !== 'HEAD' && last !== 'SEGMENT_SEALED') {
+    throw new Error(`the last line is a ${last}`)
+  }
 }
 
 /** RFC 6962 §2.1 by its recursive definition. */

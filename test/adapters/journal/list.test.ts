@@ -224,7 +224,7 @@ async function check(
 
 const script = fc.array(step, { minLength: 1, maxLength: 45 })
 const queries = fc.array(query, { minLength: 4, maxLength: 10 })
-const sizes = fc.integer({ min: 1, max: 4000 })
+const sizes = fc.integer({ min: 1, max: 12_000 })
 const sidecars = async (): Promise<string[]> =>
   (await readdir(here().dir)).filter((name) => name.endsWith('.idx')).sort()
 const here = (): Place => {
@@ -256,7 +256,7 @@ describe('list', () => {
   it('and with sidecars that are gone, damaged or of an older version', async () => {
     await fc.assert(
       fc.asyncProperty(script, queries, fc.array(damages), async (steps, asked, wrong) => {
-        let journal = await write(steps, 900)
+        let journal = await write(steps, 2700)
         const lines = await allLines(journal)
         await journal.close()
         const names = await sidecars()
@@ -275,7 +275,7 @@ describe('list', () => {
         const beside = await openCapsuleFiles(here().dir)
         for (const one of asked) await check(beside, one, lines)
         expect(await sidecars()).toEqual(before)
-        journal = await here().open({ segmentBytes: 900 })
+        journal = await here().open({ segmentBytes: 2700 })
         for (const one of asked) await check(journal, one, lines)
         await journal.verified
         expect(here().reports.map(({ kind }) => kind)).toEqual(broken.map(() => 'index_rebuilt'))
@@ -290,7 +290,7 @@ describe('list', () => {
   it('and after archiving, up to what is not here; segments without a match are passed', async () => {
     await fc.assert(
       fc.asyncProperty(script, queries, fc.nat(6), async (steps, asked, wish) => {
-        let journal = await write(steps, 900)
+        let journal = await write(steps, 2700)
         const lines = await allLines(journal)
         await journal.close()
         const moved = (await sidecars())
@@ -298,12 +298,12 @@ describe('list', () => {
           .map((name) => join(here().dir, name.replace('idx', 'jsonl')))
         for (const path of moved) await rename(path, `${path}.archived`)
         const archived = lines.length - (await rawLines(here().dir)).length
-        journal = await here().open({ segmentBytes: 900 })
+        journal = await here().open({ segmentBytes: 2700 })
         for (const one of asked) await check(journal, one, lines, archived)
         expect((await journal.verified).damage).toBeNull()
         for (const path of moved) await rename(`${path}.archived`, path)
         await journal.close()
-        journal = await here().open({ segmentBytes: 900 })
+        journal = await here().open({ segmentBytes: 2700 })
         for (const one of asked) await check(journal, one, lines)
         await here().clean()
       }),
@@ -355,7 +355,7 @@ describe('a sidecar that was changed and vouches for itself all the same', () =>
   const row = { verdict: 28, tool: 36, offset: 16, dispatch: 20 } as const
   const filled = async (): Promise<OpenedJournal> => {
     place = await makePlace()
-    const journal = await place.open({ segmentBytes: 1200 })
+    const journal = await place.open({ segmentBytes: 3600 })
     for (let n = 0; n < 8; n++) {
       const action_id = `action-${n}`
       const disposition = { verdict_class: n % 2 === 0 ? 'denied' : 'executed' }
@@ -367,7 +367,7 @@ describe('a sidecar that was changed and vouches for itself all the same', () =>
       }
     }
     await journal.close()
-    const again = await place.open({ segmentBytes: 1200 })
+    const again = await place.open({ segmentBytes: 3600 })
     // Each sidecar is checked once: what is changed now is changed behind that.
     await again.verified
     return again
@@ -429,7 +429,7 @@ describe('a sidecar that was changed and vouches for itself all the same', () =>
     const path = join(here().dir, '00000001.idx')
     await writeFile(path, olderVersion(await readFile(path)))
     await rename(join(here().dir, '00000001.jsonl'), join(here().root, 'archived.jsonl'))
-    journal = await here().open({ segmentBytes: 1200 })
+    journal = await here().open({ segmentBytes: 3600 })
     const { entries, next } = await journal.list({}, { before: null, limit: 100 })
     expect(entries.length).toBeGreaterThan(0)
     expect(entries.map(({ seq }) => seq)).toEqual(all.slice(0, entries.length))

@@ -30,14 +30,16 @@ describe('a reader beside the writer', () => {
   it('reads lines longer than what is read at once', async () => {
     const journal = await place.open()
     await journal.append([note(1, 300_000), note(2), note(3, 1_500_000), note(4)])
-    expect((await readAll()).map(({ line }) => line.n)).toEqual([1, 2, 3, 4])
+    const lines = await readAll()
+    expect(lines.map(({ line }) => line.n)).toEqual([1, 2, 3, 4, undefined])
+    expect(lines.at(-1)?.line.type).toBe('HEAD')
   })
 
   it('leaves out a line that is not whole yet', async () => {
     const journal = await place.open()
     await journal.append([note(1)])
-    await appendFile(join(place.dir, '00000001.jsonl'), '{"v":1,')
-    expect(await readAll()).toHaveLength(1)
+    await appendFile(join(place.dir, '00000001.jsonl'), '{"v":2,')
+    expect(await readAll()).toHaveLength(2)
   })
 
   it('names file and line of what is not JSON', async () => {
@@ -45,7 +47,7 @@ describe('a reader beside the writer', () => {
     await journal.append([note(1)])
     await journal.close()
     await appendFile(join(place.dir, '00000001.jsonl'), 'rubbish\n')
-    await expect(readAll()).rejects.toMatchObject({ code: 'damaged', place: { line: 2 } })
+    await expect(readAll()).rejects.toMatchObject({ code: 'damaged', place: { line: 3 } })
   })
 
   it('follows across segments until told to stop', async () => {
@@ -77,7 +79,9 @@ describe('a reader beside the writer', () => {
     await journal.close()
     const stop = new AbortController()
     const reading = readJournal(place.dir, { follow: { signal: stop.signal } })
-    await reading.next()
+    for (const type of ['NOTE', 'HEAD']) {
+      expect((await reading.next()).value?.line.type).toBe(type)
+    }
     await truncate(join(place.dir, '00000001.jsonl'), 0)
     await writeFile(join(place.dir, 'touch'), '')
     await expect(reading.next()).rejects.toMatchObject({ code: 'rolled_back' })

@@ -20,12 +20,16 @@ const BUILD = pathToFileURL(
 function otherProcess(command: string[]): Promise<{ out: string; pid: number }> {
   const script = `
     const { openJournal } = await import(${JSON.stringify(BUILD)})
+    const { sign } = await import('node:crypto')
+    const keys = ${JSON.stringify(KEYS.records)}
+    const kid = Buffer.from(keys[0].kid, 'hex')
+    const key = ${JSON.stringify(KEYS.privatePem)}
     try {
       const journal = await openJournal({ dir: process.argv[1], headFile: null, origin: 'gate-1',
-        signer: { kid: () => new Uint8Array(32), sign: () => new Uint8Array(64) }, keys: [],
+        signer: { kid: () => kid, sign: (_, message) => sign(null, message, key) }, keys,
         clock: Date, reserveBytes: 0 })
-      await journal.append([{ type: 'OTHER', json: '{}' }])
-      process.stdout.write('appended line ' + journal.head().seq)
+      const [line] = await journal.append([{ type: 'OTHER', json: '{}' }])
+      process.stdout.write('appended line ' + line.seq)
       await journal.close()
     } catch (error) { process.stdout.write(error.code + ': ' + error.message) }`
   const [program, ...rest] = [...command, process.execPath]
@@ -81,7 +85,7 @@ describe('a second writer', () => {
       const journal = await place.open({ headFile: null })
       await journal.append([note(1)])
       const { out, pid } = await otherProcess(['unshare', '--net'])
-      expect(out).toBe('appended line 2')
+      expect(out).toBe('appended line 3')
       const before = await readFile(join(place.dir, '00000001.jsonl'))
       const refused = journal.append([note(2)], { urgent: true })
       await expect(refused).rejects.toMatchObject({ code: 'fenced' })

@@ -5,14 +5,21 @@ import { haltFor } from '../../../src/gate/halt.js'
 import { claim, request, sha, stateContract } from '../../contract/state.js'
 import { rawLine } from '../../support/lines.js'
 import { openItems } from '../../support/open-items.js'
+import { TENANT } from '../../support/tenant.js'
 import { capsule, dispatched, lineWriter } from './lines.js'
 
-stateContract('embedded', async () => ({ state: createEmbeddedState(), close: async () => {} }))
+stateContract('embedded', async () => ({
+  state: createEmbeddedState({ tenant: TENANT }),
+  close: async () => {},
+}))
 
 const T0 = Date.parse('2026-03-01T12:00:00.000Z')
 const HOUR_MS = 3_600_000
 const fold = (lines: readonly Line[], keyTtlSeconds?: number) => {
-  const state = createEmbeddedState(keyTtlSeconds === undefined ? {} : { keyTtlSeconds })
+  const state = createEmbeddedState({
+    tenant: TENANT,
+    ...(keyTtlSeconds === undefined ? {} : { keyTtlSeconds }),
+  })
   for (const line of lines) state.apply(line)
   return state
 }
@@ -25,7 +32,7 @@ describe('keys per agent', () => {
       line('CAPSULE', capsule(id, 'executed', 'confirmed')),
     ])
   }
-  const capped = () => createEmbeddedState({ keysPerAgent: 2, keyTtlSeconds: 3600 })
+  const capped = () => createEmbeddedState({ tenant: TENANT, keysPerAgent: 2, keyTtlSeconds: 3600 })
 
   it('are counted from lines and from a dump, and their time frees them', async () => {
     const folded = capped()
@@ -126,9 +133,9 @@ describe('keys, from lines alone', () => {
   })
 
   it('throws for a key that is not a digest, since no line could ever settle it', async () => {
-    await expect(createEmbeddedState().reserve(request('a', { key: 'raw' }))).rejects.toThrow(
-      /SHA-256/,
-    )
+    await expect(
+      createEmbeddedState({ tenant: TENANT }).reserve(request('a', { key: 'raw' })),
+    ).rejects.toThrow(/SHA-256/)
   })
 })
 
@@ -136,7 +143,7 @@ describe('reservations and lines', () => {
   const budgets = [claim({ amount: '10' })]
 
   it('counts a reservation once when its own line is applied', async () => {
-    const state = createEmbeddedState()
+    const state = createEmbeddedState({ tenant: TENANT })
     const line = lineWriter(T0)
     await state.reserve(request('a', { budgets: [claim({ amount: '4' })] }))
     state.apply(line('ACTION_DISPATCHED', dispatched('a', { budgets: [claim({ amount: '4' })] })))
@@ -145,7 +152,7 @@ describe('reservations and lines', () => {
   })
 
   it('gives back on the CAPSULE line, not on settle, once the dispatch is in the journal', async () => {
-    const state = createEmbeddedState()
+    const state = createEmbeddedState({ tenant: TENANT })
     const line = lineWriter(T0)
     await state.reserve(request('a', { budgets }))
     state.apply(line('ACTION_DISPATCHED', dispatched('a', { budgets })))
@@ -157,14 +164,14 @@ describe('reservations and lines', () => {
   })
 
   it('leaves reservations out of a dump: after a crash they were never made', async () => {
-    const state = createEmbeddedState()
+    const state = createEmbeddedState({ tenant: TENANT })
     const before = JSON.stringify(state.dump())
     await state.reserve(request('a', { budgets, key: sha('k') }))
     expect(JSON.stringify(state.dump())).toBe(before)
   })
 
   it('refuses to reserve one action twice, or to fold its dispatch twice', async () => {
-    const state = createEmbeddedState()
+    const state = createEmbeddedState({ tenant: TENANT })
     const line = lineWriter(T0)
     await state.reserve(request('a'))
     await expect(state.reserve(request('a'))).rejects.toThrow(/reserved already/)
@@ -175,7 +182,7 @@ describe('reservations and lines', () => {
 
   it('names line and member when a line lacks what its type must have', () => {
     const line = lineWriter(T0)
-    const state = createEmbeddedState()
+    const state = createEmbeddedState({ tenant: TENANT })
     const bare = (type: string, members: object) => {
       const prev = '0'.repeat(64)
       const at = new Date(T0).toISOString()
@@ -198,7 +205,7 @@ describe('reservations and lines', () => {
 
   it('ignores line types it does not know', () => {
     const line = lineWriter(T0)
-    const state = createEmbeddedState()
+    const state = createEmbeddedState({ tenant: TENANT })
     state.apply(line('REPLAYED', {}))
     const before = state.dump()
     const other = rawLine('SOMETHING_ELSE', { anything: [1] }, { seq: 2 })
@@ -307,7 +314,7 @@ describe('open items, halts and configuration', () => {
 
   it('stops exactly what a halt names, until it is resumed', () => {
     const line = lineWriter(T0)
-    const state = createEmbeddedState()
+    const state = createEmbeddedState({ tenant: TENANT })
     const call = { operator: 'acme', agent: 'bot', tool: 'pay' }
     for (const kind of ['operator', 'agent', 'tool'] as const) {
       state.apply(line('HALT', { scope: { kind, name: `not-${call[kind]}` } }))

@@ -4,6 +4,7 @@ import { createEmbeddedState } from '../../../src/adapters/state/embedded/state.
 import type { Line, LineType } from '../../../src/core/journal/vocabulary.js'
 import type { BudgetClaim, ReserveRequest } from '../../../src/ports.js'
 import { claim, request, sha } from '../../contract/state.js'
+import { TENANT } from '../../support/tenant.js'
 import { capsule, dispatched, lineWriter } from './lines.js'
 
 /**
@@ -93,7 +94,7 @@ type Naive = { action: string; at: number; claim: BudgetClaim; gone: boolean }
 
 /** Runs the operations on a live state as a gate would, and keeps every line it wrote. */
 async function run(ops: readonly Op[]) {
-  const state = createEmbeddedState({ keyTtlSeconds: TTL_SECONDS })
+  const state = createEmbeddedState({ tenant: TENANT, keyTtlSeconds: TTL_SECONDS })
   const line = lineWriter(T0)
   const lines: Line[] = []
   const reserved: ReserveRequest[] = []
@@ -115,7 +116,9 @@ async function run(ops: readonly Op[]) {
       case 'reserve': {
         const action = `a${++made}`
         const at = line.now() + step.ahead
-        const budgets = step.budgets.map((budget) => claim({ ...budget, max: '5' }))
+        const budgets = step.budgets.map(({ amount, ...budget }) =>
+          claim({ ...budget, amount: budget.kind === 'sum' ? amount : '1', max: '5' }),
+        )
         const key = step.key === null ? null : sha(step.key)
         const wanted = request(action, { at, key, grant: step.grant, budgets })
         const answer = await state.reserve(wanted)
@@ -213,7 +216,7 @@ async function run(ops: readonly Op[]) {
 }
 
 const foldOf = (lines: readonly Line[], dump?: unknown) => {
-  const state = createEmbeddedState({ keyTtlSeconds: TTL_SECONDS })
+  const state = createEmbeddedState({ tenant: TENANT, keyTtlSeconds: TTL_SECONDS })
   // Through text, as a snapshot file would bring it back.
   if (dump !== undefined) expect(state.load(JSON.parse(JSON.stringify(dump)))).toBeNull()
   for (const line of lines) state.apply(line)
@@ -266,7 +269,7 @@ describe('embedded state is a fold', () => {
 
   it('refuses a dump it did not write', () => {
     for (const dump of [null, {}, { v: 2 }, 'x']) {
-      const state = createEmbeddedState()
+      const state = createEmbeddedState({ tenant: TENANT })
       const before = state.dump()
       expect(state.load(dump)).toMatch(/ is not /)
       expect(state.dump()).toEqual(before)
@@ -274,7 +277,7 @@ describe('embedded state is a fold', () => {
   })
 
   it('lets go of everything time is over for, so that memory holds open things only', async () => {
-    const state = createEmbeddedState({ keyTtlSeconds: TTL_SECONDS })
+    const state = createEmbeddedState({ tenant: TENANT, keyTtlSeconds: TTL_SECONDS })
     const line = lineWriter(T0)
     const empty = JSON.stringify({ ...(state.dump() as object), at: 0 })
     for (let i = 0; i < 500; i++) {

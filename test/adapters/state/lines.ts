@@ -1,7 +1,9 @@
+import { amountsPlace } from '../../../src/core/journal/sealed-place.js'
 import type { Line, LineType } from '../../../src/core/journal/vocabulary.js'
 import type { BudgetClaim } from '../../../src/ports.js'
 import { sha } from '../../contract/state.js'
 import { known, rawLine } from '../../support/lines.js'
+import { TENANT } from '../../support/tenant.js'
 
 /** Lines as a journal would hand them to the fold; `wait` lets time pass between two. */
 export type LineWriter = ((type: LineType, members: object) => Line) & {
@@ -24,23 +26,29 @@ export function lineWriter(start: number): LineWriter {
 
 type Claims = { key?: string; grant?: string; budgets?: readonly BudgetClaim[] }
 
-export const dispatched = (action: string, { budgets = [], ...claims }: Claims = {}) => ({
-  action_id: action,
-  decision_id: action,
-  operator: 'acme',
-  agent: 'bot',
-  developer: 'bot',
-  tool: 'create_refund',
-  request_digest: sha('request'),
-  ...claims,
-  budgets: budgets.map(({ constraint, scope, windowSeconds, kind, amount }) => ({
+export const dispatched = (action: string, { budgets = [], ...claims }: Claims = {}) => {
+  const taken = budgets.map(({ constraint, scope, windowSeconds, kind }) => ({
     constraint,
     scope,
     window_seconds: windowSeconds,
     kind,
-    amount,
-  })),
-})
+  }))
+  const sums = budgets.filter(({ kind }) => kind === 'sum').map(({ amount }) => amount)
+  return {
+    action_id: action,
+    decision_id: action,
+    operator: 'acme',
+    agent: 'bot',
+    developer: 'bot',
+    tool: 'create_refund',
+    request_digest: sha('request'),
+    ...claims,
+    budgets: taken,
+    ...(sums.length === 0
+      ? {}
+      : { amounts: TENANT.amounts.seal(sums.join(' '), amountsPlace(action, taken)) }),
+  }
+}
 
 export const capsule = (action: string, verdict: string, status?: string, parent?: string) => ({
   statement: 'agent_action',

@@ -128,6 +128,7 @@ describe('binding', () => {
       rule: { saltedDigest: hmacUnder(salt), external_ref: '/id' },
     })
     expect(seen.binding).toBe('octets-salted')
+    expect(seen.octets.alg).toBe('hmac-sha-256')
     expect(seen.octets.digest).toBe(createHmac('sha256', salt).update(body).digest('hex'))
     expect(seen.responseDigest).toBe(jsonDigest(seen.octets, { sha256 }))
     expect(JSON.stringify(seen)).not.toContain(hexOf(Buffer.from(body)))

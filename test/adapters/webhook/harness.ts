@@ -271,6 +271,7 @@ export function bench(): Bench {
       running.add(outbox)
       return {
         stats: outbox.stats,
+        head: outbox.head,
         async close() {
           running.delete(outbox)
           await outbox.close()

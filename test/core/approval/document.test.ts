@@ -1,6 +1,4 @@
-import { createHmac } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import fc from 'fast-check'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { brokenBound, readBounds } from '../../../src/core/approval/bounds.js'
 import {
@@ -11,7 +9,6 @@ import {
   rolesAt,
 } from '../../../src/core/approval/deadline.js'
 import { type ApprovalDocument, approvalDocument } from '../../../src/core/approval/document.js'
-import { pseudonym } from '../../../src/core/approval/voter.js'
 import { firstDifference } from '../../../src/core/call/difference.js'
 import { jsonDigest, normalize } from '../../../src/core/json/build.js'
 import type { Plain } from '../../../src/core/json/value.js'
@@ -149,23 +146,6 @@ describe('the ladder', () => {
 
   it('orders assurance', () => {
     expect([meets('L1', 'L2'), meets('L2', 'L2'), meets('L3', 'L2')]).toEqual([false, true, true])
-  })
-})
-
-describe('voters', () => {
-  it('is HMAC-SHA256 for any salt and name', () => {
-    const text = fc.string({ unit: 'grapheme', maxLength: 200, size: 'max' })
-    fc.assert(
-      fc.property(text, text, (salt, name) => {
-        const expected = createHmac('sha256', salt).update(name).digest('hex')
-        expect(pseudonym(name, salt)).toBe(expected)
-      }),
-    )
-  })
-
-  it('is one pseudonym per name and salt', () => {
-    expect(pseudonym('alice', 'a')).not.toBe(pseudonym('alice', 'b'))
-    expect(pseudonym('alice', 'a')).not.toBe(pseudonym('Alice', 'a'))
   })
 })
 

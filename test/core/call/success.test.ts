@@ -68,6 +68,8 @@ describe('external_ref', () => {
     ['{"id":""}', null],
     ['{"id":"a","ID":"b"}', null],
     ['{"id":true}', null],
+    ['{"id":"refunded to Dana"}', null],
+    ['{"id":"a\\u0000b"}', null],
     ['not json', null],
   ])('%s gives %s', (text, expected) => {
     expect(referenceAt(seen(text), '/id')).toBe(expected)

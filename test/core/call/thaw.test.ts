@@ -9,9 +9,10 @@ import { octetsOf } from '../../../src/core/call/octets.js'
 import { thaw } from '../../../src/core/call/thaw.js'
 import { utf8 } from '../../../src/core/text.js'
 import { httpCall } from '../../support/manifests.js'
+import { TENANT } from '../../support/tenant.js'
 import { AGENT, JWT_AGENT, ruleOf, SAMPLES } from './samples.js'
 
-const using = { crypto: nodeCrypto, tenantSalt: 'salt' }
+const using = { crypto: nodeCrypto, tenant: TENANT }
 
 describe('what was frozen thaws', () => {
   it.each(Object.entries(SAMPLES))('%s: the same request, digested the same', (_, sample) => {

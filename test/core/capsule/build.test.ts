@@ -222,6 +222,23 @@ describe('for callers without types', () => {
     input({ kind: 'refused', verdict_class: 'expired' }, { chain: { supersedes: 'abc' } }),
     /hex/,
   )
+  refuses(
+    'a constraint claimed by a record whose evidence is gone',
+    input(
+      { kind: 'recovered', evidence: 'missing', effect },
+      { constraints: [cap('pass', false)], extensions: {} },
+    ),
+    /claims a constraint/,
+  )
+  for (const name of ['manifest_digest', 'policy_digest', 'mode'])
+    refuses(
+      `${name} claimed by a record whose evidence is gone`,
+      input(
+        { kind: 'recovered', evidence: 'missing', effect },
+        { extensions: { [`dev.capsulegate.${name}`]: name === 'mode' ? 'enforce' : sha256(name) } },
+      ),
+      /without evidence claims/,
+    )
   for (const name of ['recovered', 'outcome_of'])
     refuses(
       `a caller who sets ${name}`,

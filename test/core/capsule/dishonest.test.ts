@@ -63,6 +63,8 @@ const DISHONEST: Record<string, string> = {
   'deferred in the name of policy': `build({ kind: 'refused', verdict_class: 'deferred' })`,
   'expiry_policy on a refusal': `build({ kind: 'refused', verdict_class: 'denied', expiry_policy: { ttl_seconds: 1, on_expiry: 'expired' } })`,
   'recovered set by the caller': `buildCapsule({ ...base, verdict: { kind: 'timed_out' }, extensions: { 'dev.capsulegate.recovered': true } }, crypto)`,
+  'recovered without evidence on the word of a person': `build({ kind: 'recovered', evidence: 'missing', by: { kind: 'human', decision: person }, effect })`,
+  'recovered without saying whether its evidence is there': `build({ kind: 'recovered', by: policy, effect })`,
   'outcome_of set by the caller': `buildCapsule({ ...base, verdict: { kind: 'timed_out' }, extensions: { 'dev.capsulegate.outcome_of': '' } }, crypto)`,
   'selective disclosure in the extensions': `buildCapsule({ ...base, verdict: { kind: 'timed_out' }, extensions: { _sd: [] } }, crypto)`,
   'a relation other than supersedes': `buildCapsule({ ...base, verdict: { kind: 'timed_out' }, chain: { parent_capsule_id: '', relation: 'resolves' } }, crypto)`,

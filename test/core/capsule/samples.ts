@@ -107,7 +107,7 @@ export const cap = (result: ConstraintRecord['result'], blocking: boolean): Cons
   severity: 'high',
   blocking,
   check_type: 'com.acme.payments.threshold',
-  method: 'decimal_compare',
+  method: 'dev.capsulegate.decimal_compare',
   evidence_digest: sha256('evidence'),
 })
 const reason_digest = sha256('reason')
@@ -152,7 +152,11 @@ export function samples(): { name: string; capsule: Capsule }[] {
     extensions: { 'dev.capsulegate.deadline': { ttl_seconds: 3600, on_expiry: 'timeout' } },
   } as const
   const asked = (name: string): Capsule =>
-    add(name, { kind: 'refused', verdict_class: 'hitl_dispatched', reason_digest }, deadline)
+    add(
+      name,
+      { kind: 'refused', verdict_class: 'hitl_dispatched', reason_digest },
+      { ...deadline, constraints: [cap('fail', true)] },
+    )
 
   add(
     'executed',
@@ -198,7 +202,11 @@ export function samples(): { name: string; capsule: Capsule }[] {
     },
     over(pending),
   )
-  add('needs_decision', { kind: 'refused', verdict_class: 'needs_decision', reason_digest })
+  add(
+    'needs_decision',
+    { kind: 'refused', verdict_class: 'needs_decision', reason_digest },
+    { constraints: [cap('fail', true)] },
+  )
   const escalated = add(
     'escalated',
     { kind: 'refused', verdict_class: 'escalated' },
@@ -255,7 +263,12 @@ export function samples(): { name: string; capsule: Capsule }[] {
   add('timeout before dispatch', { kind: 'timed_out' })
   const unanswered = asked('hitl_dispatched, never answered')
   add('timeout of an approval', { kind: 'timed_out' }, over(unanswered))
-  add('errored, recovered after a crash', { kind: 'recovered', by: policy, effect })
+  add('errored, recovered after a crash', {
+    kind: 'recovered',
+    evidence: 'present',
+    by: policy,
+    effect,
+  })
   add('executed, claimed by the runtime', {
     kind: 'ran',
     verdict_class: 'executed',
@@ -277,6 +290,11 @@ export function samples(): { name: string; capsule: Capsule }[] {
     effect,
     observation: { kind: 'claimed', ok: false },
   })
+  add(
+    'errored, recovered after a crash, its evidence gone',
+    { kind: 'recovered', evidence: 'missing', effect },
+    { extensions: {} },
+  )
   return out
 }
 

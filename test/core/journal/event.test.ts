@@ -98,7 +98,7 @@ describe('a signed event', () => {
 
 const AT = '2026-03-01T12:00:00.000Z'
 
-describe('a seal', () => {
+describe('a seal of version 1', () => {
   const members = { segment: 1, size: 2, root: 'a'.repeat(64), head: 'b'.repeat(64) }
   const sealed = () => {
     const entry = signEvent({ origin: 'gate-1', type: 'SEGMENT_SEALED', members, kid, sign })
@@ -106,11 +106,17 @@ describe('a seal', () => {
     return { ...envelope, type: entry.type, ...JSON.parse(entry.json) }
   }
   const read = (line: object, keys = KEYS.records) =>
-    readSeal({ ...line }, 'gate-1', keys, nodeCrypto)
+    readSeal(JSON.stringify(line), 'gate-1', keys, nodeCrypto)
 
-  it('is read with its place when the signature holds', () => {
-    const line = sealed()
-    expect(read(line)).toEqual({ ok: true, seal: members, seq: 1, at: AT })
+  it('is read with its place when the signature holds, and is no head', () => {
+    const { head, ...seal } = members
+    expect(read(sealed())).toEqual({
+      ok: true,
+      seal: { ...seal, hash: head },
+      seq: 1,
+      at: AT,
+      head: null,
+    })
   })
 
   it('is refused when it is another line, of another origin, malformed, changed or foreign', () => {
@@ -131,8 +137,16 @@ describe('a seal', () => {
     })
   })
 
+  it('is no seal of version 2, whatever its envelope says', () => {
+    expect(read({ ...sealed(), v: 2 })).toMatchObject({ ok: false })
+  })
+})
+
+describe('a seal', () => {
+  const seal = { segment: 1, size: 2, root: 'a'.repeat(64), hash: 'b'.repeat(64) }
+
   it('names the first thing the lines do not give', () => {
-    expect(sealFault(members, members)).toBeNull()
-    expect(sealFault(members, { ...members, size: 3 })).toBe('seal says size 2, the lines give 3')
+    expect(sealFault(seal, seal)).toBeNull()
+    expect(sealFault(seal, { ...seal, size: 3 })).toBe('seal says size 2, the lines give 3')
   })
 })

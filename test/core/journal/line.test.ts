@@ -23,9 +23,9 @@ const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest()
 describe('a line', () => {
   it('puts the envelope first, in order, and the members behind it', () => {
     expect(formatLine(envelope, '{"b":1}')).toBe(
-      `{"v":1,"origin":"gate-1","seq":7,"prev":"${'a'.repeat(64)}","at":"2026-01-01T00:00:00.000Z","type":"NOTE","b":1}`,
+      `{"v":2,"origin":"gate-1","seq":7,"prev":"${'a'.repeat(64)}","at":"2026-01-01T00:00:00.000Z","type":"NOTE","b":1}`,
     )
-    expect(JSON.parse(formatLine(envelope, '{}'))).toEqual({ v: 1, ...envelope })
+    expect(JSON.parse(formatLine(envelope, '{}'))).toEqual({ v: 2, ...envelope })
   })
 
   it('gives back any members that are allowed in it, and they never touch the envelope', () => {
@@ -40,7 +40,7 @@ describe('a line', () => {
         expect(fault === null).toBe(!collides)
         if (fault !== null) return
         const line = JSON.parse(formatLine(envelope, json))
-        expect(line).toEqual({ ...JSON.parse(json), v: 1, ...envelope })
+        expect(line).toEqual({ ...JSON.parse(json), v: 2, ...envelope })
       }),
     )
   })

@@ -43,6 +43,27 @@ function factsOf(short: string, body: unknown): Facts {
 const judged = (short: string, body: unknown, now = NOON, prior: string | null = null) =>
   evaluate(ID, constraintOf(short), factsOf(short, body), { now, prior }, nodeCrypto)
 
+describe('patterns in schemas', () => {
+  it('each counts as itself, whatever was compiled before it', () => {
+    for (const [pattern, fits, not] of [
+      ['^[A-Z]{3}$', 'EUR', 'eur'],
+      ['^[a-z]{3}$', 'eur', 'EUR'],
+      ['^[0-9]+$', '12', 'EUR'],
+    ]) {
+      const short = `{currency: {schema: {type: string, pattern: "${pattern}"}}}`
+      expect(judged(short, { currency: fits }).result).toBe('pass')
+      expect(judged(short, { currency: not }).result).toBe('fail')
+    }
+  })
+
+  it('inputs that break the pattern of the evidence schema are an error', () => {
+    const own =
+      '{predicate: {kind: exists, input: c}, select: {c: currency}, evidence_schema: {type: object, properties: {c: {type: string, pattern: "^[A-Z]{3}$"}}}}'
+    expect(judged(own, { currency: 'EUR' }).result).toBe('pass')
+    expect(judged(own, { currency: 'euro' }).result).toBe('error')
+  })
+})
+
 describe('each kind passes, fails and errs', () => {
   it.each<[string, unknown, unknown, unknown]>([
     ['{amount: {lte: "500.00"}}', { amount: '500' }, { amount: '500.01' }, {}],

@@ -23,7 +23,15 @@ describe('halts', () => {
         expect(await plane.refund('5.00')).toMatchObject({ kind: 'refused', code: 'halted' })
         expect(plane.received).toHaveLength(0)
         const [line] = (await plane.rig.lines()).filter(({ type }) => type === 'HALT')
-        expect(line).toMatchObject({ scope, by: 'the-operator', sig: expect.any(String) })
+        const { voter } = plane.gate.parts.tenant
+        expect(line).toMatchObject({ scope, actor: voter('the-operator'), sig: expect.any(String) })
+        expect(JSON.stringify(line)).not.toContain('the-operator')
+        const path = `/v1/evidence/${String(line?.evidence_digest)}`
+        const named = await plane.ask('GET', path)
+        expect(named.json()).toMatchObject({
+          parts: [{ kind: 'actor', value: { did: 'HALT', scope, name: 'the-operator' } }],
+        })
+        expect((await plane.ask('GET', path, { as: 'viewer' })).status).toBe(403)
         const resumed = await plane.ask('DELETE', `/v1/halts?${queryOf(scope)}`)
         expect(resumed.json()).toEqual({ halts: [], warning: null })
         expect(await plane.refund('5.00')).toMatchObject({ code: 'executed' })

@@ -42,6 +42,7 @@ describe('readyz', () => {
         'policy',
         'upstreams',
         'background_verification',
+        'evidence_records',
       ])
     }))
 

@@ -1,9 +1,18 @@
+import type { Bounds } from '../../../core/approval/bounds.js'
 import type { GrantLine } from '../../../core/journal/lines/approval.js'
 import type { Conflict, ReserveRequest, StandingGrant } from '../../../ports.js'
 import { sweeper } from './sweep.js'
 
 /** A grant, and how often it was spent: by lines, and by reservations that have no line yet. */
-type Standing = { readonly line: GrantLine; readonly until: number; spent: number; held: number }
+type Standing = {
+  readonly line: GrantLine
+  /** Of a standing grant, in clear. */
+  readonly bounds: Bounds | null
+  readonly until: number
+  spent: number
+  held: number
+}
+type StandingLine = Extract<GrantLine, { readonly standing: true }>
 export type GrantDump = readonly [line: GrantLine, spent: number]
 
 type Refusal = Extract<Conflict, { kind: 'grant' }>['why']
@@ -12,8 +21,8 @@ type Refusal = Extract<Conflict, { kind: 'grant' }>['why']
 export function createGrants(keepMs: number) {
   const grants = new Map<string, Standing>()
   const gone = ({ until }: Standing, time: number): boolean => until + keepMs <= time
-  const add = (line: GrantLine, spent: number): void => {
-    grants.set(line.grant, { line, until: Date.parse(line.expires_at), spent, held: 0 })
+  const add = (line: GrantLine, bounds: Bounds | null, spent: number): void => {
+    grants.set(line.grant, { line, bounds, until: Date.parse(line.expires_at), spent, held: 0 })
   }
   const count = (grant: string, field: 'spent' | 'held', by: 1 | -1): void => {
     const standing = grants.get(grant)
@@ -35,11 +44,12 @@ export function createGrants(keepMs: number) {
     /** Those of the agent for the tool that may be spent at that time, in the order they were given. */
     standing(agent: string, tool: string, at: number): StandingGrant[] {
       const out: StandingGrant[] = []
-      for (const { line, until, spent, held } of grants.values()) {
-        if (line.standing !== true || line.agent !== agent || line.tool !== tool) continue
+      for (const { line, bounds, until, spent, held } of grants.values()) {
+        if (line.standing !== true || bounds === null || line.agent !== agent || line.tool !== tool)
+          continue
         const usesLeft = line.uses - spent - held
         if (!(at < until) || usesLeft < 1) continue
-        const { grant, bounds, expires_at: expiresAt } = line
+        const { grant, expires_at: expiresAt } = line
         out.push({ grant, agent, tool, bounds, expiresAt, usesLeft })
       }
       return out
@@ -57,7 +67,7 @@ export function createGrants(keepMs: number) {
     unhold: (grant: string) => count(grant, 'held', -1),
     spend: (grant: string) => count(grant, 'spent', 1),
     giveBack: (grant: string) => count(grant, 'spent', -1),
-    issue: (line: GrantLine) => add(line, 0),
+    issue: (line: GrantLine, bounds: Bounds | null) => add(line, bounds, 0),
     revoke: (grant: string) => grants.delete(grant),
     sweep: sweeper(grants, gone),
     dump(time: number): GrantDump[] {
@@ -67,9 +77,11 @@ export function createGrants(keepMs: number) {
         .filter((standing) => !gone(standing, time))
         .map(({ line, spent }) => [line, spent] as const)
     },
-    load(dump: readonly GrantDump[]): void {
+    load(dump: readonly GrantDump[], boundsOf: (line: StandingLine) => Bounds | null): void {
       grants.clear()
-      for (const [line, spent] of dump) add(line, spent)
+      for (const [line, spent] of dump) {
+        add(line, line.standing === true ? boundsOf(line) : null, spent)
+      }
     },
   }
 }

@@ -2,6 +2,7 @@ import type { OpenItem } from '../../../core/capsule/open-item.js'
 import { isHex64 } from '../../../core/hex.js'
 import type { HaltScope } from '../../../core/journal/lines/operate.js'
 import {
+  type Envelope,
   type Line,
   LineError,
   type LineOf,
@@ -24,6 +25,7 @@ import { createGrants } from './grants.js'
 import { createHalts } from './halts.js'
 import { createKeys, keyScope } from './keys.js'
 import { createOpenItems } from './open-items.js'
+import { boundsOf, takenBy, type Unsealing, unopened } from './sealed.js'
 import { createWindows, type Held } from './windows.js'
 
 export type EmbeddedState = State & {
@@ -42,6 +44,10 @@ export type EmbeddedState = State & {
 
 /** Claims of one action; `scope` is its idempotency key's. */
 type Claims = { readonly scope: string | null; readonly grant: string | null; budgets: Held[] }
+type Hold = Claims & {
+  readonly requestDigest: string
+  readonly claims: ReserveRequest['budgets']
+}
 /** `orphan` is asked for by a dump and after a restart: no call waits for the copy it makes. */
 type InFlight = Claims & { readonly requestDigest: string; readonly orphan: () => Orphan }
 
@@ -52,9 +58,12 @@ const DAY_MS = 24 * 60 * 60 * 1000
  * reservation lives here alone until its ACTION_DISPATCHED line is applied; a crash before that
  * forgets it, and rightly, since nothing was sent. From then on only the CAPSULE line settles it.
  */
-export function createEmbeddedState(
-  options: { keyTtlSeconds?: number; keysPerAgent?: number } = {},
-): EmbeddedState {
+export function createEmbeddedState(options: {
+  tenant: Unsealing
+  keyTtlSeconds?: number
+  keysPerAgent?: number
+}): EmbeddedState {
+  const { tenant } = options
   const keepMs = options.keyTtlSeconds === undefined ? DAY_MS : options.keyTtlSeconds * 1000
   const keys = createKeys(keepMs, options.keysPerAgent ?? Number.POSITIVE_INFINITY)
   const grants = createGrants(keepMs)
@@ -63,7 +72,7 @@ export function createEmbeddedState(
   const approvals = createApprovals(keepMs)
   const claims = createClaims()
   const halts = createHalts()
-  const holds = new Map<string, Claims & { readonly requestDigest: string }>()
+  const holds = new Map<string, Hold>()
   const actions = new Map<string, InFlight>()
   let config: MembersOf<'CONFIG_CHANGED'> | null = null
   /** Time of the newest line: the fold's own clock. */
@@ -114,7 +123,7 @@ export function createEmbeddedState(
     if (scope !== null) keys.hold(scope, { state: 'in_flight', actionId, requestDigest })
     if (grant !== null) grants.hold(grant)
     if (item !== null) claims.take(item.parent, actionId)
-    holds.set(actionId, { scope, grant, budgets, requestDigest })
+    holds.set(actionId, { scope, grant, budgets, requestDigest, claims: request.budgets })
     return { kind: 'reserved', actionId, readings }
   }
 
@@ -130,11 +139,13 @@ export function createEmbeddedState(
     const { action_id: actionId } = line
     if (actions.has(actionId)) throw new LineError(line, `action ${actionId} was dispatched before`)
     const held = holds.get(actionId)
+    // The running gate sealed what it had reserved: opening its own line again would cost each call as much
+    // as sealing it. Read before anything changes, so that no line is folded by half.
+    const taken =
+      held !== undefined && line.amounts !== undefined ? held.claims : takenBy(line, tenant)
     if (held !== undefined) unhold(actionId, held)
     const claims = adopt(line, () => ({ ...withoutEnvelope(line), at: line.at, seq: line.seq }))
-    if (line.budgets !== undefined) {
-      for (const budget of line.budgets) claims.budgets.push(windows.fold(budget, at, actionId))
-    }
+    for (const budget of taken) claims.budgets.push(windows.fold(budget, at, actionId))
     if (claims.grant !== null) grants.spend(claims.grant)
   }
 
@@ -235,9 +246,12 @@ export function createEmbeddedState(
           config = withoutEnvelope(line)
           break
         case 'GRANT_ISSUED':
-          if (line.standing === true) grants.issue(withoutEnvelope(line))
-          else {
-            grants.issue(withoutEnvelope(line))
+          if (line.standing === true) {
+            const bounds = boundsOf(line, tenant)
+            if (bounds === null) throw unopened(line)
+            grants.issue(withoutEnvelope(line), bounds)
+          } else {
+            grants.issue(withoutEnvelope(line), null)
             if (line.approval_id !== undefined) approvals.granted(line.approval_id, line.grant)
           }
           break
@@ -284,12 +298,14 @@ export function createEmbeddedState(
       const got = readDump(plain)
       if (!got.ok) return got.fault
       const dump = got.value
+      const bounds = dump.grants.map(([line]) => line.standing === true && boundsOf(line, tenant))
+      if (bounds.includes(null)) return 'bounds of a standing grant do not open'
       holds.clear()
       actions.clear()
       keys.load(dump.keys)
       for (const action of dump.actions) adopt(action, () => action)
       windows.load(dump.windows, (action, held) => actions.get(action)?.budgets.push(held))
-      grants.load(dump.grants)
+      grants.load(dump.grants, (line) => boundsOf(line, tenant))
       items.load(dump.items, dump.older_blocked ?? null)
       approvals.load(dump.approvals)
       claims.clear()
@@ -317,7 +333,9 @@ function giveBack(budgets: readonly Held[]): void {
 }
 
 /** A dump holds the members as the line had them, its signature included. */
-function withoutEnvelope<L extends Line>(line: L) {
+function withoutEnvelope<L extends Line>(line: L): Members<L> {
   const { v, origin, seq, prev, at, type, ...members } = line
-  return members
+  return members as Members<L>
 }
+/** Of each form that a line of its type has. */
+type Members<L> = L extends Line ? Omit<L, keyof Envelope | 'type'> : never

@@ -1,4 +1,3 @@
-import type { BudgetLine } from '../../../core/journal/lines/call.js'
 import {
   addDecimals,
   compareDecimals,
@@ -7,6 +6,7 @@ import {
   parseDecimal,
 } from '../../../core/json/decimal.js'
 import type { BudgetClaim, BudgetReading } from '../../../ports.js'
+import type { Taken } from './sealed.js'
 import { type Entry, type SlidingTotal, slidingTotal } from './sliding-total.js'
 import { sweeper } from './sweep.js'
 
@@ -85,9 +85,9 @@ export function createWindows() {
       }
     },
     /** The journal carries it. */
-    fold(line: BudgetLine, time: number, action: string): Held {
-      const { folded } = at({ ...line, windowSeconds: line.window_seconds })
-      const entry = folded.push(time, weight(exact(line.amount, line.constraint)), action)
+    fold(taken: Taken, time: number, action: string): Held {
+      const { folded } = at(taken)
+      const entry = folded.push(time, weight(exact(taken.amount, taken.constraint)), action)
       return { in: folded, entry }
     },
     /** A line of that time was read: a few windows with nothing left in them go. */

@@ -36,17 +36,22 @@ const singleGrant = record({
   uses: count,
   standing: optional(only(false)),
 })
-const standingGrant = record({
+const STANDING = {
   grant: text,
   standing: only(true),
   agent: text,
   tool: text,
-  bounds,
   expires_at: time,
   uses: count,
   voter: digest,
   evidence_digest: digest,
-})
+}
+/** Bounds are amounts and argument values: encrypted, but in older lines (promise 8). */
+const standingGrant = either(
+  ({ sealed_bounds }) => sealed_bounds !== undefined,
+  record({ ...STANDING, sealed_bounds: text }),
+  record({ ...STANDING, bounds }),
+)
 const grant = either(({ standing }) => standing === true, standingGrant, singleGrant)
 export type GrantLine = Of<typeof grant>
 
@@ -127,9 +132,15 @@ export const APPROVAL_LINES = {
     members: record({ approval_id: text, on: digest, voter: digest, evidence_digest: digest }),
     shown: ['approval_id'],
   }),
+  ITEM_CLOSED: line({
+    signed: true,
+    says: 'A person has seen the blocked call whose capsule is `on`, and it needs nothing more. Beside the capsule that supersedes it, in one append.',
+    members: record({ on: digest, voter: digest, assurance, evidence_digest: digest }),
+    shown: ['on'],
+  }),
   GRANT_ISSUED: line({
     signed: true,
-    says: 'A grant for one exact request of an agent, or a standing one for its calls of a tool within bounds.',
+    says: 'A grant for one exact request of an agent, or a standing one for its calls of a tool within bounds, which are encrypted in `sealed_bounds`; older lines have them in clear in `bounds`.',
     members: grant,
     shown: ['grant', 'agent', 'tool', 'expires_at', 'standing'],
   }),

@@ -14,13 +14,16 @@ import {
 import { capsule, constraintRecord, irreversibility, mode, octets } from './capsule.js'
 import { line } from './line-type.js'
 
-/** A windowed constraint's claim, as the fold takes it again (DESIGN §8). */
+/**
+ * A windowed constraint's claim, as the fold takes it again (DESIGN §8). `amount` stands in older lines only,
+ * whose `scope` is a plain digest; a keyed one stands in all others.
+ */
 const budget = record({
   constraint: text,
   scope: digest,
   window_seconds: count,
   kind: oneOf('count', 'sum', 'dedupe'),
-  amount: decimal,
+  amount: optional(decimal),
 })
 const settles = record({
   action_id: text,
@@ -32,18 +35,24 @@ const about = record({
   tool: optional(anyText),
   request_digest: optional(digest),
 })
+const captured = list(oneOf('request', 'response'))
 
 export type BudgetLine = Of<typeof budget>
 /** What becomes of the claims of the action that a capsule concludes. */
 export type Settles = Of<typeof settles>
 /** The agent, tool and request of a refused call: no line before its capsule names them (DESIGN §5). */
 export type About = Of<typeof about>
+/**
+ * Which octets of an effect are in the evidence under the digest that its capsule names, as the tool's
+ * `capture: full` says. Where that digest is salted the store has another one, and the line does not name them.
+ */
+export type Captured = Of<typeof captured>
 
 /** What a call leaves. */
 export const CALL_LINES = {
   ACTION_DISPATCHED: line({
     signed: false,
-    says: 'A call is about to be sent: all that is needed to conclude it after a crash. Durable before its first byte leaves.',
+    says: 'A call is about to be sent. Durable before its first byte leaves, with the evidence from which a restart concludes it after a crash. `amounts` is what it takes from its `sum` budgets, encrypted; older lines have it in clear in `budgets`.',
     members: record({
       action_id: text,
       decision_id: text,
@@ -64,8 +73,10 @@ export const CALL_LINES = {
       grant: optional(anyText),
       supersedes: optional(digest),
       budgets: optional(list(budget)),
+      /** What its `sum` budgets take, in their order, encrypted for this line alone (promise 8). */
+      amounts: optional(text),
     }),
-    // Amounts are arguments, and a short key can be guessed from its hash (promise 8).
+    // A short key can be guessed from its hash (promise 8).
     shown: [
       'action_id',
       'decision_id',
@@ -82,7 +93,7 @@ export const CALL_LINES = {
   }),
   CAPSULE: line({
     signed: false,
-    says: 'A verdict: the capsule, and the COSE_Sign1 statement over it taken apart. `settles` says what becomes of the claims of its action, `about` whose refused call it was.',
+    says: 'A verdict: the capsule, and the COSE_Sign1 statement over it taken apart. `settles` says what becomes of the claims of its action, `about` whose refused call it was, `captured` which octets of its effect the evidence holds.',
     members: record({
       statement: oneOf('agent_action', 'outcome'),
       capsule,
@@ -90,6 +101,7 @@ export const CALL_LINES = {
       signature: text,
       settles: optional(settles),
       about: optional(about),
+      captured: optional(captured),
     }),
     shown: ['statement', 'capsule', 'protected', 'signature'],
   }),

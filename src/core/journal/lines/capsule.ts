@@ -11,6 +11,7 @@ import {
   anyText,
   count,
   digest,
+  either,
   flag,
   list,
   oneOf,
@@ -29,7 +30,7 @@ export const verdictClass = oneOf(...VERDICT_CLASSES)
 export const onExpiry = oneOf('timeout', 'expired', 'escalated')
 
 export const octets = record({
-  alg: only('sha-256'),
+  alg: oneOf('sha-256', 'hmac-sha-256'),
   digest,
   length: count,
   content_type: optional(anyText),
@@ -60,6 +61,12 @@ const effect = record({
   'dev.capsulegate.response_octets': optional(octets),
   'dev.capsulegate.response_binding': optional(oneOf('json', 'octets', 'octets-salted')),
 }) satisfies Shape<Effect>
+
+const recovered: Shape<NonNullable<Capsule['dev.capsulegate.recovered']>> = either(
+  () => true,
+  record({ evidence: only('missing') }),
+  only(true),
+)
 
 /** A capsule of this gate; the draft's own checks are the verifier's (core/verify/class1.ts). */
 export const capsule = record({
@@ -97,5 +104,5 @@ export const capsule = record({
   'dev.capsulegate.intent_ref': optional(text),
   'dev.capsulegate.deadline': optional(record({ ttl_seconds: count, on_expiry: onExpiry })),
   'dev.capsulegate.outcome_of': optional(digest),
-  'dev.capsulegate.recovered': optional(only(true)),
+  'dev.capsulegate.recovered': optional(recovered),
 }) satisfies Shape<Capsule>

@@ -4,13 +4,17 @@ import {
   digest,
   either,
   list,
+  mapOf,
   type Of,
+  type Optional,
   oneOf,
   only,
+  optional,
   positive,
   record,
   type Shape,
   text,
+  time,
 } from '../../json/shape.js'
 import { mode } from './capsule.js'
 import { line } from './line-type.js'
@@ -23,28 +27,51 @@ export const haltScope = either(
 /** What a halt stops: one agent, tool or operator, or everything. */
 export type HaltScope = Of<typeof haltScope>
 
-const halt = record({ scope: haltScope, by: text })
-/** A subject is named by a salted digest only, because lines are public and stay (promise 8). */
-const erasure = <M extends { readonly [name: string]: Shape<unknown> }>(more: M) =>
+/** A person's name stands in evidence, a pseudonym here: lines are public and stay (promise 8). */
+const ACTOR = { actor: digest, evidence_digest: digest }
+type Fields = { readonly [name: string]: Shape<unknown> | Optional<unknown> }
+/** Lines of before pseudonyms name who acted in clear, as `by`. */
+const acted = <M extends Fields>(more: M) =>
+  either(({ by }) => by === undefined, record({ ...more, ...ACTOR }), record({ ...more, by: text }))
+
+const halt = acted({ scope: haltScope })
+/** Absent from lines of 0.1, and where there was no such key. */
+const key = optional(text)
+/**
+ * A subject is named by a keyed digest only. `key` is the id of the key that goes: it tells a record that was
+ * erased from one whose key was destroyed behind the gate's back.
+ */
+const erasure = <M extends Fields>(more: M) =>
   either(
     ({ subject_tag }) => subject_tag !== undefined,
-    record({ subject_tag: digest, by: text, ...more }),
-    record({ operator: text, day: text, by: text, ...more }),
+    acted({ subject_tag: digest, key, ...more }),
+    acted({ operator: text, day: text, key, ...more }),
   )
+
+/** What a head says of all lines before it. `hash` is the leaf hash of line `upto`. */
+const HEAD_MEMBERS = { upto: count, hash: digest, time, lines: count, capsules: count }
+const seal = record({
+  segment: positive,
+  size: positive,
+  root: digest,
+  ...HEAD_MEMBERS,
+  counts: mapOf(positive),
+})
+const sealOfVersion1 = record({ segment: positive, size: positive, root: digest, head: digest })
 
 /** What operators and the gate itself leave. */
 export const OPERATE_LINES = {
   HALT: line({
     signed: true,
-    says: 'An operator halted this scope.',
+    says: 'An operator halted this scope. `actor` is a pseudonym, the name is in the evidence; older lines have the name instead, as `by`.',
     members: halt,
-    shown: ['scope', 'by'],
+    shown: ['scope', 'actor'],
   }),
   RESUME: line({
     signed: true,
-    says: 'An operator lifted exactly this halt.',
+    says: 'An operator lifted exactly this halt. `actor` and `by` as in HALT.',
     members: halt,
-    shown: ['scope', 'by'],
+    shown: ['scope', 'actor'],
   }),
   CONFIG_CHANGED: line({
     signed: true,
@@ -54,21 +81,53 @@ export const OPERATE_LINES = {
   }),
   EVIDENCE_ERASING: line({
     signed: true,
-    says: 'A key of the evidence store is about to be destroyed. Without EVIDENCE_ERASED behind it, it has to be erased again.',
+    says: 'A key of the evidence store is about to be destroyed. Without EVIDENCE_ERASED behind it, it has to be erased again. `actor` and `by` as in HALT.',
     members: erasure({}),
-    shown: ['operator', 'day', 'by'],
+    shown: ['operator', 'day', 'actor'],
   }),
   EVIDENCE_ERASED: line({
     signed: true,
-    says: 'The key is gone, and so many records with it.',
+    says: 'The key is gone, and so many records with it. `actor` and `by` as in HALT.',
     members: erasure({ records: count }),
-    shown: ['operator', 'day', 'by', 'records'],
+    shown: ['operator', 'day', 'actor', 'records'],
+  }),
+  HEAD: line({
+    signed: true,
+    says: 'The end of a batch: everything up to line `upto` is what the gate wrote. `lines` and `capsules` count the lines of version 2 from the first on, without heads and seals.',
+    members: record(HEAD_MEMBERS),
+    shown: ['upto', 'hash', 'time', 'lines', 'capsules'],
   }),
   SEGMENT_SEALED: line({
     signed: true,
-    says: 'The last line of a segment: how many lines stand before it, their RFC 6962 root and the hash of the last one.',
-    members: record({ segment: positive, size: positive, root: digest, head: digest }),
-    shown: ['segment', 'size', 'root', 'head'],
+    says: 'The last line of a segment, and the head of its batch: how many lines stand before it in the segment, their RFC 6962 root and how many there are of each type. Version 1 has `head`, the hash of the last of them, instead of the members of a head.',
+    members: either(({ head }) => head !== undefined, sealOfVersion1, seal),
+    shown: [
+      'segment',
+      'size',
+      'root',
+      'head',
+      'upto',
+      'hash',
+      'time',
+      'lines',
+      'capsules',
+      'counts',
+    ],
+  }),
+  ADOPTED: line({
+    signed: true,
+    says: 'The first line of version 2 behind a journal of version 1: the signatures of that journal were checked up to line `upto`, and an operator accepted what it holds unsigned.',
+    members: record({
+      upto: positive,
+      hash: digest,
+      /** Lines and capsules of version 1 that were there to be counted. */
+      lines: count,
+      capsules: count,
+      /** What was accepted: lines without the signature their type has today, and calls without an end. */
+      unsigned: list(positive),
+      orphans: list(text),
+    }),
+    shown: ['upto', 'hash', 'lines', 'capsules', 'unsigned', 'orphans'],
   }),
   REFUSALS_DROPPED: line({
     signed: false,

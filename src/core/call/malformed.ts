@@ -1,0 +1,23 @@
+/** Where two readers could disagree about a message: a code, because the reason object holds no prose (seed §5.4). */
+const WORDS = {
+  method_not_served: 'the methods TRACE and CONNECT are not served',
+  host_missing: 'the header host is missing',
+  protocol_change: 'a governed route has no other protocol to change to',
+  expectation_unmet: 'the expectation cannot be met',
+  coding_in_http_1_0: 'a transfer-coding has no meaning in HTTP/1.0',
+  coding_not_chunked: 'the transfer-coding is not chunked alone',
+  length_beside_coding: 'content-length stands beside transfer-encoding',
+  body_misframed: 'the body is not framed as announced',
+  body_too_slow: 'the body came too slowly',
+} as const
+
+export type Malformed = keyof typeof WORDS | `${typeof TWICE}${string}`
+
+const TWICE = 'header_twice:'
+export const headerTwice = (name: string): Malformed => `${TWICE}${name}`
+
+/** As the caller is told. */
+export const malformedInWords = (fault: Malformed): string =>
+  isTwice(fault) ? `the header ${fault.slice(TWICE.length)} occurs twice` : WORDS[fault]
+
+const isTwice = (fault: Malformed): fault is `${typeof TWICE}${string}` => fault.startsWith(TWICE)

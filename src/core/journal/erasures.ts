@@ -1,0 +1,33 @@
+import type { Line } from './vocabulary.js'
+
+/** The line that says that a key was destroyed on purpose. */
+export type Erasure = { readonly seq: number; readonly at: string; readonly records: number | null }
+
+export type Erasures = {
+  add(line: Line): void
+  /** Null where no line so far explains why the key with that id is gone. */
+  of(key: string): Erasure | null
+}
+
+/**
+ * Why keys of the evidence store are gone, by the journal's own lines. Lines of 0.1 do not name the key: one
+ * that darkened something explains any key that no other line names. EVIDENCE_ERASING alone explains one too,
+ * because a stop may have come between the key's end and the line that tells it.
+ */
+export function createErasures(): Erasures {
+  const named = new Map<string, Erasure>()
+  let older: Erasure | null = null
+  return {
+    add(line) {
+      const { seq, at } = line
+      if (line.type === 'EVIDENCE_ERASING') {
+        if (line.key !== undefined) named.set(line.key, { seq, at, records: null })
+      } else if (line.type === 'EVIDENCE_ERASED') {
+        const { key, records } = line
+        if (key !== undefined) named.set(key, { seq, at, records })
+        else if (records > 0) older ??= { seq, at, records: null }
+      }
+    },
+    of: (key) => named.get(key) ?? older,
+  }
+}

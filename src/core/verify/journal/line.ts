@@ -1,0 +1,113 @@
+import { fromBase64url } from '../../base64url.js'
+import { isHex64 } from '../../hex.js'
+import type { LineVersion } from '../../journal/line.js'
+import { isLineType, type JournalLine, LINES, type LineOf } from '../../journal/vocabulary.js'
+import { canonical } from '../../json/canonical.js'
+import { faultOf } from '../../json/shape.js'
+import {
+  isObject,
+  isSafeIntegerToken,
+  JsonNumber,
+  type JsonObject,
+  type JsonValue,
+  toPlain,
+} from '../../json/value.js'
+import { encodeSign1 } from '../../statement/sign1.js'
+import { fromUtf8, utf8 } from '../../text.js'
+import type { Findings } from '../finding.js'
+
+/** One line of a gate's journal as the checks get it (DESIGN §5). */
+
+export const isJournalLine = (value: JsonObject): boolean =>
+  ['v', 'origin', 'seq', 'prev', 'type'].every((name) => value.has(name))
+
+/** The envelope of a line, and its own leaf hash, which the next line's `prev` repeats. */
+export type Place = {
+  readonly v: LineVersion
+  readonly origin: string
+  readonly seq: number
+  readonly prev: string
+  readonly at: string
+  readonly type: string
+  readonly hash: string
+}
+
+export function integer(line: JsonObject, name: string): number | null {
+  const value = line.get(name)
+  return value instanceof JsonNumber && isSafeIntegerToken(value.token) ? Number(value.token) : null
+}
+
+/** A copy of its own: a parsed text is a slice that would keep its whole line alive. */
+export const detached = (text: string): string => fromUtf8(utf8(text)) ?? ''
+
+/** Any line but a capsule's, whose members are Class 1's matter. */
+export type Event = { [T in keyof typeof LINES]: LineOf<T> }[Exclude<keyof typeof LINES, 'CAPSULE'>]
+
+/**
+ * A line of a known type that holds what its type says (core/journal/vocabulary.ts); its signature is another
+ * check's. Null with a finding where it does not.
+ */
+export function readEvent(line: JsonObject, findings: Findings): Event | null {
+  const plain = toPlain(line) as JournalLine
+  const { type } = plain
+  if (!isLineType(type) || type === 'CAPSULE') return null
+  const fault = faultOf(LINES[type].members, plain)
+  if (fault === null) return plain as LineOf<typeof type>
+  findings.error(null, 'journal_line_malformed', `${type}: ${fault}`)
+  return null
+}
+
+/** What the checks across lines need of a capsule. */
+export type Concluded = {
+  readonly seq: number
+  readonly v: LineVersion
+  readonly id: string | null
+  readonly actionId: string | null
+  readonly verdict: string | null
+  readonly human: boolean
+  /** It says that at least one byte left. */
+  readonly effect: boolean
+  readonly requestDigest: string | null
+  /** A statement about an earlier action, or a request on a route that the gate does not govern. */
+  readonly beside: boolean
+  readonly recovered: boolean
+  readonly supersedes: string | null
+}
+
+export function readConcluded(line: JsonObject, { seq, v }: Place): Concluded | null {
+  const capsule = line.get('capsule')
+  if (!isObject(capsule)) return null
+  const [effect, disposition, chain] = ['effect', 'disposition', 'chain'].map((name) => {
+    const value = capsule.get(name)
+    return isObject(value) ? value : new Map<string, JsonValue>()
+  }) as [JsonObject, JsonObject, JsonObject]
+  const parent = chain.get('parent_capsule_id')
+  return {
+    seq,
+    v,
+    id: text(capsule.get('capsule_id')),
+    actionId: text(capsule.get('action_id')),
+    verdict: text(disposition.get('verdict_class')),
+    human: disposition.get('human_disposed') === true,
+    effect: effect.size > 0,
+    requestDigest: text(effect.get('request_digest')),
+    beside: line.get('statement') === 'outcome' || capsule.get('action_type') === 'fyi',
+    recovered: capsule.has('dev.capsulegate.recovered'),
+    supersedes: chain.get('relation') === 'supersedes' && isHex64(parent) ? parent : null,
+  }
+}
+
+const text = (value: JsonValue | undefined): string | null =>
+  typeof value === 'string' ? value : null
+
+/** The statement a CAPSULE line stands for, bit-exact: 18([protected, {}, JCS(capsule), signature]). */
+export function coseOf(line: JsonObject): Uint8Array | null {
+  const capsule = line.get('capsule')
+  const payload = isObject(capsule) ? canonical(capsule) : null
+  const [protectedBytes, signature] = ['protected', 'signature'].map((name) => {
+    const value = line.get(name)
+    return typeof value === 'string' ? fromBase64url(value) : null
+  })
+  if (payload === null || !protectedBytes || !signature) return null
+  return encodeSign1({ protectedBytes, unprotected: new Map(), payload: utf8(payload), signature })
+}
