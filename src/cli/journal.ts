@@ -15,6 +15,7 @@ stopped. Exit codes: 0 adopted, 1 refused, 3 there is something to accept and no
 export function register(program: Command): void {
   const journal = program.command('journal').description('take over a journal of an older version')
   folderOptions(journal.command('adopt').description('go on with a journal of version 1'))
+    .option('--head <file>', 'second head (default: journal.head_file of gate.yaml, or DATA.head)')
     .option('--accept', 'take over what is listed, after looking at it')
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)

@@ -86,7 +86,9 @@ export async function openHeadWriter(
   const handle = await open(path, 'r+')
   let next: SignedHead | null = null
   let writing: Promise<void> | null = null
-  let slot = 1 - (await readSlots(handle)).newer
+  const { text, newer } = await readSlots(handle)
+  // From the first slot on: a file that begins with a hole is no text for other readers.
+  let slot = text === '' ? 0 : 1 - newer
   const drain = async (): Promise<void> => {
     while (next !== null) {
       const head: SignedHead = next
