@@ -105,7 +105,9 @@ const KINDS = {
         certificates: new Map(),
         anonymous: false,
       },
-      report: (event) => process.stderr.write(`${JSON.stringify(event)}\n`),
+      report(event) {
+        if (event.level !== 'info') process.stderr.write(`${JSON.stringify(event)}\n`)
+      },
     })
     const upstream = upstreams.createUpstream({ name: 'default', origin })
     const proxy = server.createProxy({

@@ -1,5 +1,5 @@
 import { hex } from '../core/hex.js'
-import type { DispatchEvidence } from '../core/journal/dispatch-evidence.js'
+import { vouchFor } from '../core/journal/dispatch-evidence.js'
 import { plainEntry } from '../core/journal/entry.js'
 import { amountsPlace } from '../core/journal/sealed-place.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
@@ -57,10 +57,12 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
   const captured = rule.capture === 'full' ? capturedRequest(call, parts) : []
   const writing: Promise<unknown>[] = []
   try {
-    const shown = jsonPart('dispatch', 'dispatch', dispatchShown(reserved), parts)
-    const evidence = [...reserved.evidence, ...captured, shown]
+    const line = plainEntry('ACTION_DISPATCHED', intent(reserved, parts))
+    // What `recover` believes of the line, because only the gate can seal it.
+    const vouched = jsonPart('dispatch', 'dispatch', vouchFor(line.json, parts.crypto), parts)
+    const evidence = [...reserved.evidence, ...captured, vouched]
     writing.push(parts.evidence.put(evidenceRecord(reserved, evidence, parts)))
-    writing.push(parts.journal.append([plainEntry('ACTION_DISPATCHED', intent(reserved, parts))]))
+    writing.push(parts.journal.append([line]))
     await Promise.all(writing)
   } catch (error) {
     // The line may still become durable: then it holds the claims, and only a capsule settles them.
@@ -71,29 +73,7 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
   await parts.seam('after_intent')
 }
 
-/** What `recover` will claim of this call; it believes this, because only the gate can seal it. */
-function dispatchShown(reserved: Reserved): DispatchEvidence {
-  const { rule, agent, world } = reserved
-  return {
-    dispatch: 'gate.dispatch/v1',
-    action_id: reserved.actionId,
-    decision_id: reserved.decisionId,
-    operator: world.operator,
-    developer: agent.developer,
-    effect_type: rule.effect.type,
-    irreversibility_class: rule.effect.irreversibility_class,
-    request_digest: reserved.requestDigest,
-    request_octets: reserved.requestOctets,
-    manifest_digest: reserved.manifestDigest,
-    policy_digest: world.policy.digest,
-    mode: reserved.mode,
-    constraints: reserved.records,
-    ...(reserved.grant === null ? {} : { grant: reserved.grant }),
-    ...(reserved.supersedes === null ? {} : { supersedes: reserved.supersedes }),
-  }
-}
-
-/** That it may have been sent, and what it claims of keys, grants and budgets. */
+/** That it may have been sent, how it was judged, and what it claims of keys, grants and budgets. */
 function intent(reserved: Reserved, parts: Parts): MembersOf<'ACTION_DISPATCHED'> {
   const { rule, agent, world } = reserved
   return {

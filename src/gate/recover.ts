@@ -1,7 +1,6 @@
 import type { By, CapsuleInput, EffectMeta } from '../core/capsule/input.js'
-import { type DispatchEvidence, dispatchEvidence } from '../core/journal/dispatch-evidence.js'
+import { vouchesFor } from '../core/journal/dispatch-evidence.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
-import { read } from '../core/json/shape.js'
 import type { EvidencePart } from '../ports.js'
 import { recallRun } from './resolve-recall.js'
 import type { Parts } from './stage.js'
@@ -20,12 +19,12 @@ export async function recover(orphans: readonly Orphan[], parts: Parts): Promise
   return orphans.length
 }
 
-/** What the gate signs here it takes from sealed evidence; the line says only that there was a dispatch. */
+/** What the gate signs here it takes from a line that sealed evidence vouches for, never from the line alone. */
 async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
   const { action_id: actionId } = orphan
   const found = await parts.evidence.byAction(actionId)
   const kept = found.state === 'present' ? found.value : []
-  const shown = shownBy(kept, actionId)
+  const shown = await vouchedLine(actionId, kept, parts)
   await writeCapsule(
     {
       what: {
@@ -42,19 +41,30 @@ async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
   )
   parts.report({ level: 'warn', event: 'recovered', actionId })
   if (shown !== null) return
-  const why = found.state === 'present' ? 'it does not show the dispatch' : `it is ${found.state}`
+  const why =
+    found.state === 'present' ? 'it does not vouch for the dispatch' : `it is ${found.state}`
   const detail = `the evidence cannot be used, because ${why}: its capsule claims no constraint, mode or authority`
   parts.report({ level: 'error', event: 'recovered_without_evidence', actionId, detail })
 }
 
-/** The part that was sealed for this very action; evidence from before 0.2 has none. */
-function shownBy(kept: readonly EvidencePart[], actionId: string): DispatchEvidence | null {
+/** Read again from the journal, in the order its text was sealed in; evidence from before 0.2 vouches for none. */
+async function vouchedLine(
+  actionId: string,
+  kept: readonly EvidencePart[],
+  { journal, crypto }: Parts,
+): Promise<Orphan | null> {
   const part = kept.find(({ kind }) => kind === 'dispatch')
-  const got = part === undefined ? null : read(dispatchEvidence, part.value)
-  return got?.ok === true && got.value.action_id === actionId ? got.value : null
+  if (part === undefined) return null
+  // A line that cannot be read again, as in an archived segment, is vouched for by nothing.
+  for (const line of await journal.find(actionId).catch(() => [])) {
+    if (line.type !== 'ACTION_DISPATCHED') continue
+    const { v, origin, seq, prev, at, type, ...members } = line
+    if (vouchesFor(part.value, members, crypto)) return members
+  }
+  return null
 }
 
-async function inputOf(shown: DispatchEvidence, parts: Parts): Promise<CapsuleInput> {
+async function inputOf(shown: Orphan, parts: Parts): Promise<CapsuleInput> {
   return {
     identity: decidedAction(shown.action_id, shown, parts.journal.timestamp()),
     verdict: {
@@ -63,7 +73,7 @@ async function inputOf(shown: DispatchEvidence, parts: Parts): Promise<CapsuleIn
       by: await behind(shown, parts),
       effect: effectOf(shown),
     },
-    constraints: shown.constraints ?? [],
+    constraints: shown.constraints,
     extensions: {
       'dev.capsulegate.manifest_digest': shown.manifest_digest,
       'dev.capsulegate.policy_digest': shown.policy_digest,
@@ -83,7 +93,7 @@ const unshown = (orphan: Orphan, parts: Parts): CapsuleInput => ({
   ...chainOf(orphan),
 })
 
-const effectOf = (sent: DispatchEvidence | Orphan): EffectMeta => ({
+const effectOf = (sent: Orphan): EffectMeta => ({
   type: sent.effect_type,
   irreversibility_class: sent.irreversibility_class,
   request_digest: sent.request_digest,
@@ -96,14 +106,14 @@ const chainOf = ({ supersedes }: Pick<Orphan, 'supersedes'>): Pick<CapsuleInput,
 
 const capturedIn = (
   kept: readonly EvidencePart[],
-  { request_octets }: DispatchEvidence,
+  { request_octets }: Orphan,
 ): Pick<Happening, 'captured'> =>
   kept.some(({ kind, digest }) => kind === 'request' && digest === request_octets.digest)
     ? { captured: ['request'] }
     : {}
 
 /** On whose word it had been sent: a person's, if that can still be shown; else the grant it names. */
-async function behind(shown: DispatchEvidence, parts: Parts): Promise<By> {
+async function behind(shown: Orphan, parts: Parts): Promise<By> {
   const { grant, decision_id } = shown
   if (grant === undefined) return { kind: 'policy' }
   const approval = grant === decision_id ? await parts.state.approval(decision_id) : null

@@ -132,7 +132,7 @@ describe('an orphan', () => {
   })
 })
 
-/** A line that says something else than what was sealed: the sealed part is what is signed. */
+/** A line that says something else than what was sealed is not believed: nothing of it is signed. */
 describe('a line that was altered', () => {
   const flipped = (constraints: readonly ConstraintRecord[]): ConstraintRecord[] =>
     constraints.map((one) => ({ ...one, result: 'fail' }))
@@ -151,22 +151,27 @@ describe('a line that was altered', () => {
     ['another request', () => ({ request_digest: 'b'.repeat(64) })],
     ['another decision', () => ({ decision_id: 'other', supersedes: 'c'.repeat(64) })],
     ['another developer', () => ({ developer: 'mallory@1' })],
-  ])('%s: what is signed is what was sealed', async (_, alter) => {
+  ])('%s: claims nothing of how it was judged', async (_, alter) => {
     at = await rig({ manifest: PAYMENTS })
     const orphan = await inFlight()
-    await recover([{ ...orphan, ...alter(orphan) }], at.gate.parts)
-    const capsule = await last()
-    expect(results(capsule)).toEqual(PASSED)
-    expect(capsule).toMatchObject({
+    const { parts } = at.gate
+    const [line] = await parts.journal.find(orphan.action_id)
+    if (line?.type !== 'ACTION_DISPATCHED') throw new Error('no line')
+    const changed = { ...line, ...alter(orphan) }
+    const journal = { ...parts.journal, find: async () => [changed] }
+    await recover([changed], { ...parts, journal })
+    expectNothingClaimed(await last(), changed)
+  })
+
+  it('and a fold that disagrees with its line: what is signed is what was sealed', async () => {
+    at = await rig({ manifest: PAYMENTS })
+    const orphan = await inFlight()
+    await recover([{ ...orphan, mode: 'observe', grant: 'board', constraints: [] }], at.gate.parts)
+    expect(await last()).toMatchObject({
       'dev.capsulegate.recovered': true,
-      developer: 'support-bot@1',
-      constraints: orphan.constraints,
-      effect: { request_digest: orphan.request_digest },
       'dev.capsulegate.mode': 'enforce',
-      'dev.capsulegate.policy_digest': orphan.policy_digest,
-      'dev.capsulegate.decision_id': orphan.decision_id,
+      constraints: orphan.constraints,
+      disposition: { approver: 'policy', human_disposed: false },
     })
-    expect(capsule.disposition).not.toHaveProperty('authority')
-    expect(capsule).not.toHaveProperty('chain')
   })
 })

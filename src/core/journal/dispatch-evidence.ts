@@ -1,27 +1,29 @@
-import { anyText, digest, list, type Of, only, optional, record, text } from '../json/shape.js'
-import { constraintRecord, irreversibility, mode, octets } from './lines/capsule.js'
+import type { Crypto } from '../crypto.js'
+import { textDigest } from '../json/build.js'
+import { digest, type Of, only, read, record } from '../json/shape.js'
+import type { MembersOf } from './vocabulary.js'
 
 /**
- * What a capsule will say of a call that is about to be sent, sealed in its evidence before the first byte
- * leaves. A restart concludes the call from this and not from its ACTION_DISPATCHED line, because the line can
- * be written by anyone who can write to the file. Not salted: all of it stands in that line.
+ * What the evidence of a call says of its ACTION_DISPATCHED line, sealed before the first byte leaves. A restart
+ * concludes the call from the line only if this vouches for it, because the line alone can be written by anyone who
+ * can write to the file. A digest and not the members again: those are most of what a call records before it leaves.
  */
-export const dispatchEvidence = record({
-  dispatch: only('gate.dispatch/v1'),
-  action_id: text,
-  decision_id: text,
-  operator: anyText,
-  developer: anyText,
-  effect_type: anyText,
-  irreversibility_class: irreversibility,
-  request_digest: digest,
-  request_octets: octets,
-  manifest_digest: digest,
-  policy_digest: digest,
-  mode,
-  /** Absent where no constraint was judged: an empty list normalizes away. */
-  constraints: optional(list(constraintRecord)),
-  grant: optional(anyText),
-  supersedes: optional(digest),
-})
+const dispatchEvidence = record({ dispatch: only('gate.dispatch/v1'), members_sha256: digest })
 export type DispatchEvidence = Of<typeof dispatchEvidence>
+type Hashing = Pick<Crypto, 'sha256' | 'sha256Hex'>
+
+/** `json` is the text of the members as the line has it. */
+export const vouchFor = (json: string, crypto: Hashing): DispatchEvidence => ({
+  dispatch: 'gate.dispatch/v1',
+  members_sha256: textDigest(json, crypto),
+})
+
+/** `members` in the order in which the line has them. */
+export function vouchesFor(
+  value: unknown,
+  members: MembersOf<'ACTION_DISPATCHED'>,
+  crypto: Hashing,
+): boolean {
+  const got = read(dispatchEvidence, value)
+  return got.ok && got.value.members_sha256 === textDigest(JSON.stringify(members), crypto)
+}
