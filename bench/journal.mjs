@@ -131,8 +131,10 @@ console.log(
 
 console.log(`\nboot, ${LINES} lines`)
 let journal = await open('boot')
-for (let n = 0; n < LINES; n += 2000) {
-  await journal.append(Array.from({ length: Math.min(2000, LINES - n) }, (_, i) => small(n + i)))
+/** Lines to a head, about as many as 64 connections give. */
+const BATCH = 20
+for (let n = 0; n < LINES; n += BATCH) {
+  await journal.append(Array.from({ length: Math.min(BATCH, LINES - n) }, (_, i) => small(n + i)))
 }
 await journal.close()
 
