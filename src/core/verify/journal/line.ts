@@ -2,7 +2,7 @@ import { fromBase64url } from '../../base64url.js'
 import { isHex64 } from '../../hex.js'
 import type { LineVersion } from '../../journal/line.js'
 import { isLineType, type JournalLine, LINES, type LineOf } from '../../journal/vocabulary.js'
-import { canonical } from '../../json/canonical.js'
+import { canonical, numberFaults } from '../../json/canonical.js'
 import { faultOf } from '../../json/shape.js'
 import {
   isObject,
@@ -51,10 +51,16 @@ export function readEvent(line: JsonObject, findings: Findings): Event | null {
   const plain = toPlain(line) as JournalLine
   const { type } = plain
   if (!isLineType(type) || type === 'CAPSULE') return null
-  const fault = faultOf(LINES[type].members, plain)
+  const fault = faultOf(LINES[type].members, plain) ?? (LINES[type].signed ? inexact(line) : null)
   if (fault === null) return plain as LineOf<typeof type>
   findings.error(null, 'journal_line_malformed', `${type}: ${fault}`)
   return null
+}
+
+/** A signature is over canonical JSON, in which `1.0` and `1` would be one: only the second is ever written. */
+function inexact(line: JsonObject): string | null {
+  const [fault] = numberFaults(line)
+  return fault === undefined ? null : `${fault.path} has no canonical form`
 }
 
 /** What the checks across lines need of a capsule. */

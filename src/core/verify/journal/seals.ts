@@ -55,10 +55,17 @@ export function createSeals(
   }
 
   /** Version 1: no head, so its signature is checked here. */
-  function checkVersion1({ origin }: Place, raw: Uint8Array, findings: Findings): void {
+  function checkVersion1(
+    { origin }: Place,
+    raw: Uint8Array,
+    kid: string,
+    findings: Findings,
+  ): void {
     if (keys === undefined) return
     const read = readSeal(fromUtf8(raw) ?? '', origin, keys, crypto)
-    if (!read.ok) findings.error(null, 'seal_signature', read.why)
+    if (read.ok) return
+    if (read.why.endsWith('kid_unknown')) missing.addKey(kid)
+    else findings.error(null, 'seal_signature', read.why)
   }
 
   return {
@@ -72,8 +79,8 @@ export function createSeals(
     },
     check(place, seal, raw, findings) {
       const known = segment !== null || seal.size === tree.size
+      if (place.v === 1) checkVersion1(place, raw, seal.kid, findings)
       if ('head' in seal) {
-        checkVersion1(place, raw, findings)
         compare({ ...seal, hash: seal.head }, place.prev, findings)
       } else {
         compare(seal, place.prev, findings)

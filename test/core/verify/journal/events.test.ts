@@ -36,3 +36,15 @@ it('the signature of one type is none of another', () => {
   journal.write({ type: 'RESUME', json })
   expect(verifyJournal(journal.text(), journal).errors).toEqual(['event_signature'])
 })
+
+it('a number of a signed line has one spelling: journal_line_malformed', () => {
+  const journal = sealedJournal()
+  const { json } = journal.event('APPROVAL_OPENED', SMALLEST.APPROVAL_OPENED)
+  const { quorum } = SMALLEST.APPROVAL_OPENED
+  for (const spelled of [`${quorum}.0`, `${quorum}e0`]) {
+    const own = sealedJournal({ keys: journal.keys })
+    const members = json.replace(`"quorum":${quorum}`, `"quorum":${spelled}`)
+    own.write({ type: 'APPROVAL_OPENED', json: members })
+    expect(verifyJournal(own.text(), own).errors).toEqual(['journal_line_malformed'])
+  }
+})

@@ -65,6 +65,24 @@ describe('a journal of version 1', () => {
     )
   })
 
+  it('has seals whose signature holds, whatever members they have', () => {
+    const made = older()
+    const { statement } = made.keys
+    const unknown = verifyJournal(made.text(), made, { keys: [statement.record] })
+    expect([unknown.status, unknown.errors]).toEqual(['incomplete', []])
+    const { head, ...seal } = JSON.parse(made.lines[1] ?? '')
+    const more = {
+      upto: 1,
+      hash: head,
+      time: seal.at,
+      lines: 1,
+      capsules: 1,
+      counts: { CAPSULE: 1 },
+    }
+    const text = `${made.lines[0]}\n${JSON.stringify({ ...seal, ...more })}\n`
+    expect(verifyJournal(text, made).errors).toEqual(['seal_signature'])
+  })
+
   it('goes on behind an ADOPTED line, and is whole by the heads behind it', () => {
     const made = older()
     made.adopt()
