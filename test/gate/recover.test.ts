@@ -121,6 +121,19 @@ describe('an orphan', () => {
     expectNothingClaimed(await last(), orphan)
   })
 
+  it('whose evidence is that of another dispatch claims nothing', async () => {
+    at = await rig({ manifest: PAYMENTS })
+    const orphan = await inFlight()
+    const { evidence, journal, ids } = at.gate.parts
+    const found = await evidence.byAction(orphan.action_id)
+    if (found.state !== 'present') throw new Error(found.state)
+    const invented = { ...orphan, action_id: ids.actionId() }
+    const put = { operator: 'acme', subject: null, at: journal.timestamp(), parts: found.value }
+    await evidence.put({ actionId: invented.action_id, ...put })
+    await recover([invented], at.gate.parts)
+    expectNothingClaimed(await last(), invented)
+  })
+
   it('whose action was refused, so that nothing was to be sent, claims nothing', async () => {
     at = await rig({ manifest: PAYMENTS })
     const orphan = await inFlight()
