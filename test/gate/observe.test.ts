@@ -6,8 +6,8 @@ import { tool } from '../support/approvals.js'
 import { expectConformance } from '../support/conformance.js'
 import { happen } from '../support/happen.js'
 import { httpCall, manifestOf } from '../support/manifests.js'
-import { type Rig, rig, TOKEN } from '../support/rig.js'
-import { MANIFEST, SCENARIOS, type Scenario } from '../support/verdict-scenarios.js'
+import { type CapsuleLine, type Rig, type RigOptions, rig, TOKEN } from '../support/rig.js'
+import { MANIFEST, POLICIES, SCENARIOS, type Scenario } from '../support/verdict-scenarios.js'
 
 /** All that observe mode relaxes: constraint fails, denials, questions, and names no rule reads (DESIGN \u00a76). */
 const RELAXED: ReadonlySet<string> = new Set<Code>([
@@ -33,24 +33,31 @@ afterEach(async () => {
   at = null
 })
 
-describe('in observe mode', () => {
+const WAYS: [string, Partial<RigOptions>][] = [
+  ['the gate\u2019s own mode', { mode: 'observe' }],
+  ['the manifest\u2019s own mode', { manifest: `mode: observe\n${MANIFEST}` }],
+]
+const caller = { bearer: TOKEN, certificate: null, asserted: null, source: '127.0.0.1' }
+
+describe.each(WAYS)('where %s is observe', (_way, more) => {
   it.each(STRICT)('%s is the same verdict as ever', async (code, scenario) => {
-    const { answer, capsules, requests, ...ended } = await happen(scenario, { mode: 'observe' })
+    const { answer, capsules, requests, ...ended } = await happen(scenario, more)
     at = ended.rig
     const { status, effect, verdict } = TABLE[code]
     expect(answer).toMatchObject({ kind: 'refused', code, status })
     expect(capsules).toHaveLength(1)
-    expect(capsules[0]?.capsule).toMatchObject({
-      disposition: { verdict_class: verdict },
-      'dev.capsulegate.mode': 'observe',
-    })
+    const { capsule } = capsules[0] as CapsuleLine
+    expect(capsule.disposition).toMatchObject({ verdict_class: verdict })
+    // A call that no rule was found for is under no manifest.
+    const matched = capsule['dev.capsulegate.manifest_digest'] !== undefined
+    if (matched || more.mode === 'observe') expect(capsule['dev.capsulegate.mode']).toBe('observe')
     if (effect === 'none') expect(requests).toBe(0)
   })
 
   it.each(rows.filter(([code]) => RELAXED.has(code)))(
     '%s is recorded and not enforced',
     async (_code, scenario) => {
-      const { answer, capsules, requests, ...ended } = await happen(scenario, { mode: 'observe' })
+      const { answer, capsules, requests, ...ended } = await happen(scenario, more)
       at = ended.rig
       expect(answer).toMatchObject({ kind: 'executed', code: 'executed' })
       expect(requests).toBe(1)
@@ -58,18 +65,34 @@ describe('in observe mode', () => {
       expect(constraints.filter(({ blocking }) => blocking)).toEqual([])
     },
   )
+
+  it('a repeat with its key gets the recorded answer, and nothing runs again', async () => {
+    at = await rig({ manifest: MANIFEST, policies: POLICIES, ...more })
+    const how = tool()
+    const call = { ...SCENARIOS.executed.call, idempotencyKey: 'k-1' }
+    const first = await at.gate.govern(call, how.dispatch)
+    if (first.kind !== 'executed') throw new Error(first.kind)
+    expect(await at.gate.govern(call, how.dispatch)).toMatchObject({
+      kind: 'replayed',
+      actionId: first.actionId,
+    })
+    expect(how.sent).toHaveLength(1)
+  })
+
+  it('an amount that policy cannot compare exactly is the caller\u2019s fault, as ever', async () => {
+    at = await rig({ manifest: MANIFEST, policies: POLICIES, ...more })
+    const how = tool()
+    const body = { order: 'o-1', currency: 'EUR', amount: '5.00001' }
+    const call = httpCall('POST', '/v1/refunds', body, { caller })
+    expect(await at.gate.govern(call, how.dispatch)).toMatchObject({
+      kind: 'refused',
+      code: 'arguments_invalid',
+    })
+    expect(how.sent).toEqual([])
+  })
 })
 
 describe('a manifest\u2019s own mode: observe', () => {
-  it.each(
-    STRICT.filter(([code]) => ['halted', 'policy_error', 'arguments_invalid'].includes(code)),
-  )('%s is the same verdict as ever', async (code, scenario) => {
-    const ended = await happen(scenario, { manifest: `mode: observe\n${MANIFEST}` })
-    at = ended.rig
-    expect(ended.answer).toMatchObject({ kind: 'refused', code })
-    expect(ended.requests).toBe(0)
-  })
-
   it('is honoured, for the tools of that manifest and no others', async () => {
     const text = (name: string, more: string): string =>
       `id: com.acme.${name}\n${more}tools:\n  ${name}:\n    match: POST /${name}\n    args: {n: integer}\n    constraints: {small: {n: {lte: 5}}}\n`
@@ -82,7 +105,6 @@ describe('a manifest\u2019s own mode: observe', () => {
       manifests,
       policies: '@id("none") permit (principal == Agent::"other-bot", action, resource);',
     })
-    const caller = { bearer: TOKEN, certificate: null, asserted: null, source: '127.0.0.1' }
     const how = tool()
     const ask = (target: string, n: number) =>
       at?.gate.govern(httpCall('POST', target, { n }, { caller }), how.dispatch)
