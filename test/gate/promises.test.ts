@@ -438,6 +438,33 @@ describe('halt, resume and reload', () => {
     expect(state().generation).toBe(old.generation + 1)
   })
 
+  it('a standing grant is revoked, and calls under it are stopped, when the line is durable and not before', async () => {
+    await start()
+    const issued = await at.gate.issueStanding({
+      agent: 'support-bot',
+      tool: 'refund',
+      bounds: { cap: { amount: { lte: '200.00' } } },
+      expiresAt: new Date(at.gate.parts.clock.now() + 3_600_000).toISOString(),
+      uses: 3,
+      by: 'olga',
+    })
+    if (issued.kind !== 'issued') throw new Error(issued.problems.join())
+    const { grant } = issued
+    const revoke = (): Promise<unknown> => at.gate.revokeStanding(grant, 'olga')
+    const now = async () => [state().generation, await at.gate.parts.state.isStanding(grant)]
+    const old = await now()
+    expect(old[1]).toBe(true)
+    await during(revoke, () => Promise.reject(new Error('no space')))
+    expect(await now()).toEqual(old)
+    let meanwhile: unknown
+    await during(revoke, async () => {
+      await turns()
+      meanwhile = await now()
+    })
+    expect(meanwhile).toEqual(old)
+    expect(await now()).toEqual([Number(old[0]) + 1, false])
+  })
+
   it('a reload before the first byte stops a call that was judged before it', async () => {
     let turn = false
     await start({
