@@ -46,7 +46,9 @@ describe('deny_detail', () => {
     const { code, problem } = await refused(undefined, '300')
     expect(code).toBe('policy_denied')
     expect(problem.deny_message).toBe(WORDS)
-    const { deny_message: _, ...rest } = problem
+    // Ids are random digits, in which a 200 may stand.
+    const { deny_message: _, instance, action_id, capsule_id, ...rest } = problem
+    expect([instance, action_id, capsule_id]).not.toContain(undefined)
     expect(JSON.stringify(rest)).not.toMatch(/closed|200/)
     expect(JSON.stringify(problem)).not.toContain('closed-week')
   })
