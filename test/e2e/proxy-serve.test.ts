@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -164,6 +172,25 @@ when { context.args.amount.greaterThan(decimal("100.0")) } unless { context.appr
     expect(run('revoke', '--name', 'support-bot').status).toBe(0)
     while ((await refund(url, '1.00', made.stdout.trim())).status !== 401);
     expect(run('revoke', '--name', 'support-bot').status).toBe(2)
+  })
+
+  it('does not start without the second head of its journal, until it is told to, once', async () => {
+    const home = write()
+    const args = ['--config', join(home, 'gate.yaml')]
+    const second = join(home, 'data.head')
+    const live = async (more: readonly string[] = []): Promise<void> => {
+      const { url, child, exit } = await serve([...args, ...more], env)
+      expect((await refund(url, '10.00')).status).toBe(200)
+      child.kill('SIGTERM')
+      expect(await exit).toBe(0)
+    }
+    await live()
+    rmSync(second)
+    await expect(serve(args, env)).rejects.toThrow(/exit 1: .*--accept-missing-head/s)
+    expect(existsSync(second)).toBe(false)
+    await live(['--accept-missing-head'])
+    await live()
+    expect(capsules(join(home, 'data'))).toBe(3)
   })
 
   it('does not start on a policy that permits everything, and says why', async () => {
