@@ -20,6 +20,7 @@ tools:
     match: POST /v1/refunds
     args: {order: string, currency: string, amount: decimal}
     connection: pooled
+    capture: full
     constraints:
       amount_cap: {amount: {lte: "500.00"}}
 `
