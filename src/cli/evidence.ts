@@ -5,9 +5,10 @@ import type { Command } from 'commander'
 import { firstLine } from '../adapters/journal/segments.js'
 import type { Data } from '../config/data.js'
 import { createErasures } from '../core/journal/erasures.js'
+import type { EvidenceDigest } from '../core/journal/evidence-digests.js'
 import { readLine } from '../core/journal/vocabulary.js'
 import { type ErasureScope, eraseEvidence } from '../gate/erase.js'
-import { type AbsentEvidence, absentEvidence, sayAbsent } from '../gate/evidence-absent.js'
+import { type AbsentEvidence, absentEvidence, dueIn, sayAbsent } from '../gate/evidence-absent.js'
 import { findEvidence } from '../gate/find-evidence.js'
 import { shown } from '../mounts/admin/evidence.js'
 import { type AdminTarget, adminOptions, callAdmin, namesGate } from './admin-client.js'
@@ -102,13 +103,16 @@ async function fromFolder(data: Data, folder: string, action_id: string): Promis
   const found = await findEvidence(action_id, data.evidence)
   if (found.state === 'damaged') throw new Error(`the evidence is damaged: ${found.detail}`)
   const erasures = createErasures()
+  const due: EvidenceDigest[] = []
   const from = await firstLine(join(folder, 'journal'))
   for await (const raw of data.journal.lines(from)) {
     const line = readLine(raw)
-    if (line !== null) erasures.add(line)
+    if (line === null) continue
+    erasures.add(line)
+    due.push(...dueIn(line, action_id))
   }
-  const absent = await absentEvidence(action_id, data, erasures.of)
-  if (found.state !== 'present') throw new Error(sayAbsent(absent))
+  const absent = await absentEvidence(due, data.evidence, erasures.of)
+  if (found.state !== 'present') throw new Error(sayAbsent(action_id, absent))
   return { action_id, parts: found.value.map(shown), absent }
 }
 

@@ -16,7 +16,7 @@ import type {
   StandingGrant,
 } from '../ports.js'
 import { type Check, checksOf, watchVerification } from './checks.js'
-import { type AbsentEvidence, absentEvidence } from './evidence-absent.js'
+import { type AbsentEvidence, absentEvidence, knownDue } from './evidence-absent.js'
 import type { EvidenceWatch } from './evidence-watch.js'
 import { findEvidence } from './find-evidence.js'
 import type { Halts } from './halt.js'
@@ -58,8 +58,8 @@ export type Read = {
   judges(): World
   /** Of an action, or the one part with that digest. */
   evidence(id: string): Promise<Found<readonly EvidencePart[]>>
-  /** Digests of the action's lines whose evidence is gone. */
-  absentEvidence(actionId: string): Promise<readonly AbsentEvidence[]>
+  /** What must have evidence of an action, or of a digest itself, and has none. */
+  absentEvidence(id: string): Promise<readonly AbsentEvidence[]>
   keys(): readonly PublicKeyRecord[]
   head(): Head
   /** Lines with seq ≥ from, as they stand in the file. */
@@ -111,7 +111,8 @@ export function createRead(parts: Parts, watch: EvidenceWatch): Read {
     halts: parts.halts,
     judges: parts.world,
     evidence: (id) => findEvidence(id, evidence),
-    absentEvidence: (actionId) => absentEvidence(actionId, parts, watch.erasure),
+    absentEvidence: async (id) =>
+      absentEvidence(await knownDue(id, parts), evidence, watch.erasure),
     keys: parts.keys,
     head: () => journal.head(),
     lines: (from) => journal.lines(from),

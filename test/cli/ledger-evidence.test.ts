@@ -23,6 +23,10 @@ type Report = {
 
 let home = ''
 let action = ''
+/** A digest of that action, the call that a person was asked about, and the digest of what they said. */
+let judged = ''
+let approval = ''
+let voted = ''
 let erasedBy = { seq: 0, at: '' }
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'gate-evidence-cli-'))
@@ -34,6 +38,11 @@ beforeAll(async () => {
   const asked = await at.gate.govern(refund('150.00', {}, 'o-3'), tool().dispatch)
   if (asked.kind !== 'pending') throw new Error(asked.kind)
   await decide(at.gate, asked.actionId, person('dora'), { kind: 'approve' })
+  approval = asked.actionId
+  const vote = (await at.lines()).findLast(({ type }) => type === 'APPROVAL_VOTED')
+  voted = String(vote?.evidence_digest)
+  const [sealed] = await at.capsules()
+  judged = String(sealed?.capsule.constraints?.[0]?.evidence_digest)
   await at.gate.close()
   // A second folder, in which one subject was erased by the gate itself.
   cpSync(join(home, 'whole'), join(home, 'erased'), { recursive: true })
@@ -214,18 +223,46 @@ describe('ledger verify --evidence', () => {
 })
 
 describe('evidence show', () => {
-  const show = (root: string) =>
-    cli(['evidence', 'show', action, '--data', join(root, 'data'), '--head', join(root, 'head')])
+  const show = (root: string, id = action) =>
+    cli(['evidence', 'show', id, '--data', join(root, 'data'), '--head', join(root, 'head')])
+  const withoutSegment = (): string => folder('whole', (evidence) => rmSync(segment(evidence)))
 
   it('names the line that erased it', async () => {
-    const { code, err } = await show(folder('erased', () => undefined))
-    expect(code).not.toBe(0)
-    expect(err).toContain(`is erased by line ${erasedBy.seq} of ${erasedBy.at}`)
+    for (const id of [action, judged]) {
+      const { code, err } = await show(
+        folder('erased', () => undefined),
+        id,
+      )
+      expect(code).not.toBe(0)
+      expect(err).toContain(`is erased by line ${erasedBy.seq} of ${erasedBy.at}`)
+    }
   })
 
   it('calls missing what lines need and the store does not have', async () => {
-    const { code, err } = await show(folder('whole', (evidence) => rmSync(segment(evidence))))
-    expect([code === 0, err]).toEqual([false, expect.stringContaining('is missing')])
+    const root = withoutSegment()
+    for (const id of [action, judged, approval, voted]) {
+      const { code, err } = await show(root, id)
+      expect([code === 0, err]).toEqual([false, expect.stringContaining('is missing')])
+      expect(err).not.toContain('none of its lines needs any')
+    }
+  })
+
+  it('calls missing what a person said, beside what is there of the call', async () => {
+    const root = folder('whole', (evidence) => {
+      const bytes = readFileSync(segment(evidence))
+      writeFileSync(segment(evidence), bytes.subarray(0, bytes.lastIndexOf('CGE1')))
+    })
+    const { code, out } = await show(root, approval)
+    expect([code, out]).toEqual([0, expect.stringContaining(`missing  evidence_digest  ${voted}`)])
+    expect(out).toContain('approval document')
+  })
+
+  it('does not say of a digest that no record has that nothing needs it', async () => {
+    const { code, err } = await show(join(home, 'whole'), 'f'.repeat(64))
+    expect([code === 0, err]).toEqual([
+      false,
+      expect.stringContaining('No record has this digest. Where a line names it'),
+    ])
   })
 
   it('calls missing what is dark without a line', async () => {

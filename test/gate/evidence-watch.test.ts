@@ -116,6 +116,51 @@ describe('evidence that lines must have', () => {
     await expectTold('missing')
   })
 
+  it('is told as missing of a call that a person was asked about: call, document and vote', async () => {
+    const own = await lived()
+    const [asked] = await own.gate.parts.state.approvals()
+    if (asked === undefined) throw new Error('nothing was asked')
+    const { approvalId, documentDigest, votes } = asked
+    const said = String(votes[0]?.evidenceDigest)
+    expect(await own.gate.read.absentEvidence(approvalId)).toEqual([])
+    await reopenedAfter(own, (evidence) => {
+      const file = join(evidence, 'segments', '0000000001.seg')
+      const bytes = readFileSync(file)
+      writeFileSync(file, bytes.subarray(0, bytes.lastIndexOf('CGE1')))
+    })
+    const gone = { state: 'missing', line: null }
+    expect(await at?.gate.read.absentEvidence(approvalId)).toEqual([
+      { member: 'evidence_digest', digest: said, ...gone },
+    ])
+    await reopenedAfter(at as Rig, (evidence) => {
+      const folder = join(evidence, 'segments')
+      for (const name of readdirSync(folder)) rmSync(join(folder, name))
+    })
+    const absent = (await at?.gate.read.absentEvidence(approvalId)) ?? []
+    expect(absent.length).toBeGreaterThan(3)
+    expect(absent).toEqual(
+      expect.arrayContaining([
+        { member: 'document_digest', digest: documentDigest, ...gone },
+        { member: 'evidence_digest', digest: said, ...gone },
+      ]),
+    )
+  })
+
+  it('is told of a digest itself, with the line that erased it', async () => {
+    const own = await lived()
+    const [sent] = await own.capsules()
+    const digest = String(sent?.capsule.constraints?.[0]?.evidence_digest)
+    expect(await own.gate.read.absentEvidence(digest)).toEqual([])
+    expect(await own.gate.read.absentEvidence('f'.repeat(64))).toEqual([])
+    await own.gate.erase({ subject: 'o-1' }, 'olga')
+    await reopenedAfter(own, () => undefined)
+    const line = (await at?.lines())?.findLast(({ type }) => type === 'EVIDENCE_ERASED')
+    const of = { member: 'this digest', digest }
+    expect(await at?.gate.read.absentEvidence(digest)).toEqual([
+      { ...of, state: 'erased', line: { seq: line?.seq, at: line?.at } },
+    ])
+  })
+
   it('is seen to be damaged when the bytes of a record were changed', async () => {
     const own = await lived()
     const said = await reopenedAfter(own, (evidence) => {

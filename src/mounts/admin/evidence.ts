@@ -54,7 +54,7 @@ export const evidenceByAction = route({
     if (found.state === 'present') {
       return json({ action_id, parts: found.value.map(shown), absent: gone })
     }
-    throw new AdminProblem(codeOf(found.state, gone), sayAbsent(gone))
+    throw new AdminProblem(codeOf(found.state, gone), sayAbsent(action_id, gone))
   },
 })
 
