@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { manifestDigest } from '../../src/core/manifest/expand.js'
 import { type Code, TABLE } from '../../src/core/verdict/table.js'
+import { govern } from '../../src/gate/govern.js'
 import { tool } from '../support/approvals.js'
 import { expectConformance } from '../support/conformance.js'
 import { happen } from '../support/happen.js'
@@ -78,6 +79,23 @@ describe.each(WAYS)('where %s is observe', (_way, more) => {
     })
     expect(how.sent).toHaveLength(1)
   })
+
+  it.each(['journal', 'evidence'] as const)(
+    'where the %s cannot be written nothing is judged or sent',
+    async (store) => {
+      at = await rig({ manifest: MANIFEST, policies: POLICIES, ...more })
+      const { parts } = at.gate
+      const health = () => ({ ok: false, reason: 'no space' })
+      const how = tool()
+      const sick = { ...parts, [store]: { ...parts[store], health } }
+      expect(await govern(SCENARIOS.executed.call, how.dispatch, sick)).toMatchObject({
+        kind: 'unrecorded',
+        code: 'record_unavailable',
+      })
+      expect(how.sent).toEqual([])
+      expect(await at.capsules()).toEqual([])
+    },
+  )
 
   it('an amount that policy cannot compare exactly is the caller\u2019s fault, as ever', async () => {
     at = await rig({ manifest: MANIFEST, policies: POLICIES, ...more })
