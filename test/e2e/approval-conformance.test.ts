@@ -58,13 +58,15 @@ const httpOf = ({ amount, order = 'o-1', as = 'support-bot', ...more }: Sent) =>
   )
 
 function told(answer: Answer): Told {
+  const { caller: _, ...rest } = answer
+  const wire = JSON.stringify(rest)
   switch (answer.kind) {
     case 'executed':
-      return { status: 200, code: null, approvalId: null, capsuleId: answer.capsuleId }
+      return { status: 200, code: null, approvalId: null, capsuleId: answer.capsuleId, wire }
     case 'replayed':
-      return { status: 200, code: null, approvalId: null, capsuleId: answer.capsuleId }
+      return { status: 200, code: null, approvalId: null, capsuleId: answer.capsuleId, wire }
     case 'unrecorded':
-      return { status: answer.status, code: answer.code, approvalId: null, capsuleId: null }
+      return { status: answer.status, code: answer.code, approvalId: null, capsuleId: null, wire }
     case 'refused':
     case 'pending':
     case 'joined': {
@@ -75,6 +77,7 @@ function told(answer: Answer): Told {
         approvalId: typeof approval_id === 'string' ? approval_id : null,
         capsuleId: answer.capsuleId,
         differsAt: typeof differs_at === 'string' ? differs_at : null,
+        wire,
       }
     }
   }

@@ -24,6 +24,8 @@ export type Told = {
   readonly approvalId: string | null
   readonly capsuleId: string | null
   readonly differsAt?: string | null
+  /** All that the agent got: on a socket every octet, head included. */
+  readonly wire: string
 }
 export type Mounted = {
   readonly gate: RunningGate
@@ -288,10 +290,23 @@ export function approvalConformance(
         why: 'role',
       })
       await say(id)
-      const other = await at.send({ ...LARGE, approvalId: id, as: 'other-bot' })
-      const unknown = await at.send({ ...LARGE, approvalId: 'never-was', as: 'other-bot' })
-      expect(other).toMatchObject({ status: 409, code: 'approval_closed' })
-      expect({ ...unknown, approvalId: id, capsuleId: null }).toEqual({ ...other, capsuleId: null })
+      // An id is no oracle: neither the same call nor one with other arguments tells more than a stranger's id.
+      const asOther = async (amount: string, approvalId: string) => {
+        const { status, code, differsAt, wire } = await at.send({
+          amount,
+          approvalId,
+          as: 'other-bot',
+        })
+        const open = wire
+          .replaceAll(/[0-9a-f]{64}|[0-9a-f]{8}(-[0-9a-f]{4,12}){4}/g, 'id')
+          .replace(/^date: .*$/im, '')
+        return { status, code, differsAt, open }
+      }
+      const unknown = await asOther('150.00', '019ca945-0a00-7000-8000-000000000000')
+      expect(unknown).toMatchObject({ status: 409, code: 'approval_closed' })
+      for (const amount of ['150.00', '160.00']) {
+        expect(await asOther(amount, id)).toEqual(unknown)
+      }
       expect(at.reached()).toBe(0)
     })
 
@@ -306,6 +321,28 @@ export function approvalConformance(
       expect(await verdicts()).toEqual(['hitl_dispatched', 'timeout'])
       expect(await say(id)).toMatchObject({ why: 'already_decided', first: 'timeout' })
       expect(at.reached()).toBe(0)
+    })
+
+    it('the agent is told neither who decided nor why, nor by which rule it was asked', async () => {
+      await start()
+      const told = [await at.send(LARGE), await at.send(LARGE)]
+      const approvalId = String(told[0]?.approvalId)
+      await say(approvalId, DENY, person('bob'))
+      told.push(await at.send(LARGE), await at.send({ ...LARGE, approvalId }))
+      const next = await ask({ amount: '160.00' })
+      await say(next, { kind: 'approve', reason: 'a regular' }, person('carol'))
+      told.push(await at.send({ amount: '170.00', approvalId: next }))
+      told.push(await at.send({ amount: '160.00' }))
+      expect(told.map(({ code }) => code)).toEqual([
+        'approval_pending',
+        'approval_pending',
+        'approval_refused',
+        'approval_refused',
+        'approval_mismatch',
+        null,
+      ])
+      const hidden = /not this one|a regular|bob|carol|large|bots|greaterThan|100\.0|500\.00/
+      expect(told.filter(({ wire }) => wire.length === 0 || hidden.test(wire))).toEqual([])
     })
 
     it('10: a decision delivered twice is one; a conflicting one is refused and recorded', async () => {

@@ -125,12 +125,12 @@ function bytesOf({ amount, order = 'o-1', as = 'support-bot', ...more }: Sent): 
 }
 
 /** Fields and problem document must tell the same story, and a success must be the tool's own words. */
-function told({ status, headers, body }: RawAnswer): Told {
+function told({ status, headers, body, text: wire }: RawAnswer): Told {
   const text = body.toString('utf8')
   const capsuleId = headers.get('gate-capsule') ?? null
   if (headers.get('content-type') !== 'application/problem+json') {
     expect({ status, text }).toEqual({ status: 200, text: DONE })
-    return { status, code: null, approvalId: null, capsuleId }
+    return { status, code: null, approvalId: null, capsuleId, wire }
   }
   const problem = JSON.parse(text) as { [name: string]: unknown }
   expect([problem.status, problem.capsule_id ?? null]).toEqual([status, capsuleId])
@@ -142,5 +142,6 @@ function told({ status, headers, body }: RawAnswer): Told {
     approvalId: typeof approval_id === 'string' ? approval_id : null,
     capsuleId,
     differsAt: typeof differs_at === 'string' ? differs_at : null,
+    wire,
   }
 }
