@@ -83,7 +83,8 @@ const AGENT = 'cg_agent_for-command-tests'
 const tokens = new Map<string, string>()
 /** Made before the gate starts: it looks for new tokens only now and then. */
 const waiting: { readonly kind: string; readonly name: string }[] = []
-const problems: string[] = []
+/** All that agents were told, fields included. */
+const told: string[] = []
 
 beforeAll(async () => {
   home = await install()
@@ -157,7 +158,7 @@ async function call(
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const answer = await response.text()
-  if (response.status >= 400) problems.push(answer)
+  told.push(`${JSON.stringify([...response.headers])} ${answer}`)
   return {
     status: response.status,
     verdict: response.headers.get('gate-verdict'),
@@ -408,10 +409,10 @@ describe('a run in which everything private is random', () => {
     expect(secret).toMatch(/^[0-9a-f]{64}$/)
     expect(open).not.toContain(secret)
     expect(evidence).not.toContain(secret)
-    // What agents are told of refusals names no person and no other's words.
-    const told = problems.join('\n')
+    // What agents are told names no person and no other's words.
+    const heard = told.join('\n')
     const people = said.filter(({ what }) => /name of|reason|bound/.test(what))
-    expect(people.filter(({ value }) => told.includes(value))).toEqual([])
+    expect(people.filter(({ value }) => heard.includes(value))).toEqual([])
   }, 120_000)
 })
 
