@@ -45,6 +45,14 @@ function continued(keys: JournalKeys, write: (journal: SealedJournal) => void): 
   return journal.text()
 }
 
+/** Behind the last head, where nothing covers it. */
+function lastLine(keys: JournalKeys, change: (line: string) => string): string {
+  const journal = sealedJournal({ keys })
+  journal.write(journal.event('HALT', { scope, by: 'ops' }))
+  journal.writeBare(2, journal.event('RESUME', { scope, by: 'ops' }))
+  return [...journal.lines.slice(0, -1), change(journal.lines.at(-1) ?? ''), ''].join('\n')
+}
+
 export function keyHolders(keys: JournalKeys): Tampering[] {
   const zeros = '0'.repeat(64)
   const config = (journal: SealedJournal) =>
@@ -56,6 +64,13 @@ export function keyHolders(keys: JournalKeys): Tampering[] {
     'a seal of another size': withHead(keys, 'SEGMENT_SEALED', { size: 3 }),
     'a seal of another root': withHead(keys, 'SEGMENT_SEALED', { root: zeros }),
     'a seal of other types': withHead(keys, 'SEGMENT_SEALED', { counts: { CAPSULE: 2 } }),
+    'a seal with its types in another order': withHead(keys, 'SEGMENT_SEALED', {}).replace(
+      '{"CAPSULE":1,"HALT":1}',
+      '{"HALT":1,"CAPSULE":1}',
+    ),
+    'a head of fewer lines than stand before it, without its beginning': withHead(keys, 'HEAD', {
+      lines: 0,
+    }).replace(/^.*\n/, ''),
     'an adoption of another line': adopting(keys, { hash: zeros }),
     'an adoption up to another line': adopting(keys, { upto: 1 }),
     'an adoption that does not accept what is unsigned': adopting(keys, { unsigned: [] }),
@@ -76,6 +91,18 @@ export function keyHolders(keys: JournalKeys): Tampering[] {
     'a type of a later version': continued(keys, (journal) =>
       journal.write({ type: 'LATER', json: '{}' }),
     ),
+    'a last line of another number': lastLine(keys, (line) => line.replace('"seq":3', '"seq":4')),
+    'a last line of an earlier time': lastLine(keys, (line) =>
+      line.replace('"at":"2026', '"at":"2025'),
+    ),
+    'a last line with a name twice': lastLine(keys, (line) => line.replace(/\}$/, ',"seq":3}')),
+    'a last line with another spelling of its signature': lastLine(keys, (line) =>
+      // The last of its 86 characters has four bits to spare.
+      line.replace(/.(?="\}$)/, (last) => String.fromCharCode(last.charCodeAt(0) + 1)),
+    ),
+    'a last line without line feed': continued(keys, (journal) =>
+      journal.write(config(journal)),
+    ).trimEnd(),
     'no head': continued(keys, (journal) => journal.writeBare(2, config(journal))),
   }
   return Object.entries(texts).map(([kind, text]) => ({ kind, bytes: Buffer.from(text) }))
