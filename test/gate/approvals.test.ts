@@ -253,6 +253,20 @@ describe('who may decide', () => {
     },
   )
 
+  it('knows no approval by its id that was asked for another operator', async () => {
+    await start()
+    const { actionId } = await ask()
+    await say(actionId)
+    at = await at.restart({ operator: 'globex' })
+    const how = tool()
+    const named = refund('150.00', { approvalId: actionId })
+    expect(await run(named, how)).toMatchObject({
+      code: 'approval_closed',
+      problem: { approval_state: 'unknown' },
+    })
+    expect(how.sent).toEqual([])
+  })
+
   it('demands the assurance the manifest demands', async () => {
     await start(withHitl('{min_assurance: L3}'))
     const { actionId } = await ask()
