@@ -41,10 +41,12 @@ export async function findItem(
   return { kind: 'granted', approval, run: recalled.run }
 }
 
+/** Asked under another policy set or manifest, or for an operator that this gate no longer acts for. */
 export const isStale = (
   approval: Approval,
   known: Pick<Matched, 'world' | 'manifestDigest'>,
 ): boolean =>
+  approval.operator !== known.world.operator ||
   approval.policyDigest !== known.world.policy.digest ||
   approval.manifestDigest !== known.manifestDigest
 

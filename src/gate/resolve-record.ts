@@ -229,11 +229,14 @@ async function putVote(
 
 /** A grant under rules that are gone would be void: the decider is told instead of left to wonder. */
 function staleness(approval: Approval, parts: Parts): string | null {
-  const { policy, manifests } = parts.world()
+  const { operator, policy, manifests } = parts.world()
   const same =
+    operator === approval.operator &&
     policy.digest === approval.policyDigest &&
     manifests.some(({ digest }) => digest === approval.manifestDigest)
-  return same ? null : 'policies or the manifest changed since; the call has to be made again'
+  return same
+    ? null
+    : 'policies, the manifest or the operator changed since; the call has to be made again'
 }
 
 /** Bounds must hold for the very arguments that were shown; nothing is approved otherwise. */

@@ -253,18 +253,31 @@ describe('who may decide', () => {
     },
   )
 
-  it('knows no approval by its id that was asked for another operator', async () => {
+  it('is for the operator that was asked: under another one it is unknown by its id, and asked anew', async () => {
     await start()
-    const { actionId } = await ask()
+    const { actionId, capsuleId } = await ask()
+    const waiting = await ask(refund('160.00'))
     await say(actionId)
     at = await at.restart({ operator: 'globex' })
     const how = tool()
-    const named = refund('150.00', { approvalId: actionId })
-    expect(await run(named, how)).toMatchObject({
+    expect(await run(refund('150.00', { approvalId: actionId }), how)).toMatchObject({
       code: 'approval_closed',
       problem: { approval_state: 'unknown' },
     })
+    expect(await say(waiting.actionId)).toMatchObject({ kind: 'refused', why: 'stale' })
+    const again = await run(LARGE, how)
+    expect(again).toMatchObject({ code: 'approval_pending' })
+    expect(again).not.toMatchObject({ approvalId: actionId })
     expect(how.sent).toEqual([])
+    expect((await newest()).capsule).toMatchObject({
+      operator: 'globex',
+      chain: { parent_capsule_id: capsuleId },
+    })
+    const journal = (await at.lines()).map((line) => `${JSON.stringify(line)}\n`).join('')
+    const keys = at.gate.data.keys()
+    const { results, journal: whole } = verifyLedger(journal, { keys, crypto: nodeCrypto })
+    expect(results.filter(({ ok }) => !ok)).toEqual([])
+    expect(whole).toMatchObject({ status: 'valid', complete: { ok: true } })
   })
 
   it('demands the assurance the manifest demands', async () => {
