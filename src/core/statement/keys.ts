@@ -1,7 +1,8 @@
 import type { Crypto } from '../crypto.js'
-import { fromHex } from '../hex.js'
+import { fromHex, hex } from '../hex.js'
 import { type ParseFailure, parse } from '../json/parse.js'
 import { isArray, isObject, JsonNumber, type JsonObject, type JsonValue } from '../json/value.js'
+import { memo } from '../memo.js'
 import { isEd25519Key, isP256Key } from '../public-key.js'
 import type { Cbor, CborKey } from './cbor.js'
 import { encodeCbor } from './cbor-encode.js'
@@ -128,8 +129,10 @@ function record(value: JsonValue, path: string): PublicKeyRecord {
   }
 }
 
+/** A start reads its keyring several times; the subgroup check costs a millisecond, once per key. */
+const isUsableEd25519 = memo(64, (key) => isEd25519Key(fromHex(key) ?? new Uint8Array()))
 const usable = (family: KeyFamily, key: Uint8Array): boolean =>
-  family === 'ed25519' ? isEd25519Key(key) : isP256Key(key)
+  family === 'ed25519' ? isUsableEd25519(hex(key)) : isP256Key(key)
 
 function unique(keys: readonly PublicKeyRecord[]): void {
   const kids = new Set<string>()
