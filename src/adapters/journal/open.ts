@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { type SignedHead, signHead } from '../../core/journal/head.js'
+import { type HeadMembers, type SignedHead, signHead } from '../../core/journal/head.js'
 import { FIRST_PREV, isOrigin } from '../../core/journal/line.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Head } from '../../ports.js'
@@ -95,7 +95,8 @@ async function start(
     tail: end(),
   })
   if (head().seq === 0) headWriter?.push(firstHead(options, stamp()))
-  durable()
+  const newest = headAtStart(options, booted.tail)
+  if (newest !== null) headWriter?.push(newest)
   // From the first line on, a second head that is missing was there once.
   await headWriter?.settled()
 
@@ -156,9 +157,21 @@ async function start(
 }
 
 /** Of a journal without lines: what stands in the second place before the first line is written. */
-function firstHead({ origin, signer }: JournalOptions, time: string): SignedHead {
+const firstHead = (options: JournalOptions, time: string): SignedHead =>
+  signedAnew(options, { upto: 0, hash: FIRST_PREV, time, lines: 0, capsules: 0 })
+
+/**
+ * The newest head as the second place has it. A seal is a head too, but what it signs is a seal: after a stop right
+ * behind one, its members are signed as a head, or the next start would take it for somebody else's.
+ */
+function headAtStart(options: JournalOptions, { head, seal }: Booted['tail']): SignedHead | null {
+  if (head === null || seal === null) return head
+  const { upto, hash, time, lines, capsules } = head
+  return signedAnew(options, { upto, hash, time, lines, capsules })
+}
+
+function signedAnew({ origin, signer }: JournalOptions, members: HeadMembers): SignedHead {
   const kid = signer.kid('event')
   const sign = (message: Uint8Array): Uint8Array => signer.sign('event', message)
-  const members = { upto: 0, hash: FIRST_PREV, time, lines: 0, capsules: 0 }
   return signHead(members, { origin, kid, sign }).head
 }
