@@ -87,8 +87,9 @@ async function refuseVersion2({ dir, origin, keys, headFile }: AdoptOptions): Pr
     throw noWayDown(`the snapshot stands on head ${snapshot.snapshot.seq}`, dir)
   }
   const kept = headFile === null ? null : await readHeadFile(headFile)
-  if (headFile !== null && kept !== null && kept.signed !== null) {
-    throw noWayDown(`the second head is signed (line ${kept.seq})`, headFile)
+  const signed = [kept?.newest, kept?.older].find((head) => head != null && head.signed !== null)
+  if (headFile !== null && signed != null) {
+    throw noWayDown(`the second head is signed (line ${signed.seq})`, headFile)
   }
 }
 
@@ -105,8 +106,9 @@ type Read = {
 
 async function examine(options: AdoptOptions): Promise<Read> {
   const { dir, origin, lineFault, headFile } = options
-  const { base, present } = await readLayout(options)
-  const second = await readSecondHead(options)
+  const { base, present, isNew } = await readLayout(options)
+  if (isNew) throw new JournalError('damaged', 'there is no line to adopt', { file: dir })
+  const second = await readSecondHead(options, () => undefined)
   const unsigned: { seq: number; type: string }[] = []
   const open = new Set<string>()
   let lines = 0
@@ -215,6 +217,9 @@ async function writeSecond({ headFile }: AdoptOptions, head: SignedHead): Promis
   if (headFile === null) return
   const failures: string[] = []
   const writer = await openHeadWriter(headFile, (why) => failures.push(why))
+  // Into both slots: an empty one beside it would look like one that was wiped.
+  writer.push(head)
+  await writer.settled()
   writer.push(head)
   await writer.close()
   const [why] = failures

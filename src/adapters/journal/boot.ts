@@ -13,7 +13,7 @@ import { type Cover, coverOf } from './cover.js'
 import { JournalError } from './error.js'
 import { type Layout, readLayout } from './layout.js'
 import type { JournalOptions, JournalReport } from './model.js'
-import { replaceFile } from './replace-file.js'
+import { replaceFile, syncFolder } from './replace-file.js'
 import { type LineSeen, scanSegment, scanToFault } from './scan.js'
 import {
   behind,
@@ -48,7 +48,7 @@ export async function boot(
   const read = await readSnapshotFile(dir, origin, options.keys)
   if (read.kind === 'ignored') report({ kind: 'snapshot_ignored', why: read.why })
   const snapshot = read.kind === 'signed' ? read.snapshot : null
-  const second = await readSecondHead(options)
+  const second = await readSecondHead(options, report)
   const start = snapshot === null ? 0 : startFor(snapshot, layout)
   let pass = await readFrom(options, layout, start ?? 0, snapshot, second)
   const end = pass.cover.cursor
@@ -62,7 +62,11 @@ export async function boot(
     report({ kind: 'snapshot_ignored', why: `line ${snapshot.seq} ${why}` })
     pass = await readFrom(options, layout, 0, null, second)
   }
-  checkSecond(options, layout.base, second, pass.cover.cursor, report)
+  checkSecond(options, layout.base, second, pass.cover, report)
+  const archived = layout.catalog.filter((segment) => segment.archived).length
+  // Whoever did not archive them learns here that they are gone.
+  if (archived > 0) report({ kind: 'segments_archived', segments: archived, upto: layout.base.seq })
+  if (layout.isNew) await makeSegment(dir, pass.number)
   if (pass.cover.unfinished.length > 0) {
     await cutUnfinished(dir, pass.number, pass.cover, report)
   }
@@ -120,7 +124,7 @@ type Pass = {
 
 async function readFrom(
   options: JournalOptions,
-  { base, present, counted: before }: Layout,
+  { base, present, counted: before, isNew }: Layout,
   from: number,
   snapshot: Snapshot | null,
   second: SecondHead | null,
@@ -132,6 +136,8 @@ async function readFrom(
   for (const segment of present.slice(from)) {
     const { number } = segment
     const file = segmentPath(dir, number)
+    // Nothing was written yet: the file is made when nothing speaks against a start.
+    if (isNew) return { number, tailStart: end, cover: nothingAt(end), counted, snapshotStands }
     const range = { file, origin, from: end, chunk: BOOT_CHUNK }
     const visit = ({ seq, hash, type, v }: LineSeen): void => {
       if (seq === snapshot?.seq) {
@@ -149,6 +155,16 @@ async function readFrom(
     end = scanned.cursor
   }
   throw new TypeError('a journal has at least one segment')
+}
+
+const nothingAt = (cursor: Cursor): Cover => ({
+  ...{ cursor, lines: 0, bytes: 0, head: null, seal: null },
+  unfinished: Buffer.alloc(0),
+})
+
+async function makeSegment(dir: string, number: number): Promise<void> {
+  await (await open(segmentPath(dir, number), 'a', 0o600)).close()
+  await syncFolder(dir)
 }
 
 /** Read once more behind the running gate: only a seal and a look-up need it, the start does not. */

@@ -42,8 +42,16 @@ function decode(slot: string): KeptHead | null {
   return Number.isSafeInteger(seq) ? { origin, seq, hash, signed: null } : null
 }
 
+export type KeptHeads = {
+  readonly newest: KeptHead
+  /** What the slot that is written next still holds. */
+  readonly older: KeptHead | null
+  /** What is in the file beside them and no writer put there; null where nothing is. */
+  readonly damage: string | null
+}
+
 /** Null when there is no file yet. A file without one good slot is damage, not a first start. */
-export async function readHeadFile(path: string): Promise<KeptHead | null> {
+export async function readHeadFile(path: string): Promise<KeptHeads | null> {
   let handle: FileHandle
   try {
     handle = await open(path, 'r')
@@ -54,6 +62,7 @@ export async function readHeadFile(path: string): Promise<KeptHead | null> {
   const { text, slots, newer } = await readSlots(handle).finally(() => handle.close())
   if (text === '') return null
   const newest = slots[newer]
+  const older = slots[1 - newer] ?? null
   if (newest === null) {
     throw new JournalError(
       'head_file',
@@ -65,7 +74,14 @@ export async function readHeadFile(path: string): Promise<KeptHead | null> {
       },
     )
   }
-  return newest
+  return { newest, older, damage: damageOf(text, newest, older) }
+}
+
+/** Two whole slots. A power loss may tear one; anything else that is not a head there was done to the file. */
+function damageOf(text: string, newest: KeptHead, older: KeptHead | null): string | null {
+  if (newest.signed === null) return null
+  if (text.length !== 2 * SLOT) return 'it is not two slots long'
+  return older === null ? 'one of its two slots cannot be read' : null
 }
 
 export type HeadWriter = {
@@ -86,15 +102,21 @@ export async function openHeadWriter(
   const handle = await open(path, 'r+')
   let next: SignedHead | null = null
   let writing: Promise<void> | null = null
-  const { text, newer } = await readSlots(handle)
-  // From the first slot on: a file that begins with a hole is no text for other readers.
-  let slot = text === '' ? 0 : 1 - newer
+  const found = await readSlots(handle)
+  // What stands behind the slots was told at the start, and would be at each.
+  if (found.text.length > 2 * SLOT) await handle.truncate(2 * SLOT)
+  let isNew = found.text === ''
+  let slot = 1 - found.newer
+  const write = (head: SignedHead, to: number) => handle.write(encode(head), 0, SLOT, to * SLOT)
   const drain = async (): Promise<void> => {
     while (next !== null) {
       const head: SignedHead = next
       next = null
       try {
-        await handle.write(encode(head), 0, SLOT, slot * SLOT)
+        // Both slots of a new file: an empty one would look like one that was wiped.
+        if (isNew) await write(head, 1 - slot)
+        isNew = false
+        await write(head, slot)
         slot = 1 - slot
       } catch (error) {
         failed(messageOf(error))
@@ -130,12 +152,14 @@ type Slots = {
 }
 
 async function readSlots(handle: FileHandle): Promise<Slots> {
-  const buffer = Buffer.alloc(2 * SLOT)
+  // One more than there should be, so that it shows.
+  const buffer = Buffer.alloc(2 * SLOT + 1)
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
   const text = buffer.toString('latin1', 0, bytesRead)
   const first = decode(text.slice(0, SLOT)) ?? decode(text.slice(0, SLOT_OF_VERSION_1))
   const second =
-    decode(text.slice(SLOT)) ?? decode(text.slice(SLOT_OF_VERSION_1, 2 * SLOT_OF_VERSION_1))
+    decode(text.slice(SLOT, 2 * SLOT)) ??
+    decode(text.slice(SLOT_OF_VERSION_1, 2 * SLOT_OF_VERSION_1))
   const newer = second !== null && second.seq > (first?.seq ?? -1) ? 1 : 0
   return { text, slots: [first, second], newer }
 }

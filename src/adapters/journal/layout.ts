@@ -1,11 +1,9 @@
-import { open } from 'node:fs/promises'
 import { FIRST_PREV } from '../../core/journal/line.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { archivedSeal } from './check-seal.js'
 import type { Counted } from './compose.js'
 import type { JournalOptions } from './model.js'
-import { syncFolder } from './replace-file.js'
 import { listSegments, readFirstLine, segmentPath } from './segments.js'
 
 /** Which segments there are and where each begins in the chain, by what they say of themselves. */
@@ -17,6 +15,8 @@ export type Layout = {
   readonly catalog: Catalog
   /** Never empty. Without a whole first line, `before` is null. */
   readonly present: readonly { readonly number: number; readonly before: Cursor | null }[]
+  /** There is no segment yet: the one that is present has no file. */
+  readonly isNew: boolean
 }
 
 export async function readLayout(options: JournalOptions): Promise<Layout> {
@@ -31,15 +31,11 @@ export async function readLayout(options: JournalOptions): Promise<Layout> {
     base = archived.cursor
     counted = archived.head ?? counted
   }
-  let numbers = listing.present
-  if (numbers.length === 0) {
-    numbers = [listing.archived.length + 1]
-    await (await open(segmentPath(dir, listing.archived.length + 1), 'a', 0o600)).close()
-    await syncFolder(dir)
-  }
+  const isNew = listing.present.length === 0
+  const numbers = isNew ? [listing.archived.length + 1] : listing.present
   const present: { number: number; before: Cursor | null }[] = []
   for (const number of numbers) {
-    const first = await readFirstLine(segmentPath(dir, number))
+    const first = isNew ? null : await readFirstLine(segmentPath(dir, number))
     const own = first === null ? null : { seq: first.seq - 1, prev: first.prev, at: '', v: null }
     present.push({ number, before: present.length === 0 ? base : own })
     catalog.push({
@@ -49,5 +45,5 @@ export async function readLayout(options: JournalOptions): Promise<Layout> {
       contents: null,
     })
   }
-  return { base, counted, catalog, present }
+  return { base, counted, catalog, present, isNew }
 }

@@ -70,8 +70,20 @@ export type JournalReport =
       readonly kept: string
     }
   | { readonly kind: 'snapshot_ignored'; readonly why: string }
+  /** Lines behind it were folded again, or all of them: after a crash, or where an older one was put back. */
+  | { readonly kind: 'snapshot_behind'; readonly seq: number; readonly end: number }
   | { readonly kind: 'snapshot_failed'; readonly why: string }
+  /** Of so many segments, the oldest, only the seals are here. */
+  | { readonly kind: 'segments_archived'; readonly segments: number; readonly upto: number }
   | { readonly kind: 'head_file_missing'; readonly file: string }
+  | { readonly kind: 'head_file_damaged'; readonly file: string; readonly why: string }
+  /** It names an older head than the journal's newest: after a crash, or where an older one was put back. */
+  | {
+      readonly kind: 'head_file_behind'
+      readonly file: string
+      readonly upto: number
+      readonly newest: number
+    }
   | { readonly kind: 'head_file_failed'; readonly file: string; readonly why: string }
   | { readonly kind: 'index_rebuilt'; readonly file: string; readonly why: string }
   | { readonly kind: 'index_failed'; readonly file: string; readonly why: string }

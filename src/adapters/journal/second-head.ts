@@ -2,8 +2,9 @@ import { readSignedHead, type SignedHead } from '../../core/journal/head.js'
 import type { Head } from '../../ports.js'
 import { nodeCrypto } from '../crypto-node.js'
 import type { Cursor } from './chain.js'
+import type { Cover } from './cover.js'
 import { JournalError } from './error.js'
-import { readHeadFile } from './head-file.js'
+import { type KeptHead, readHeadFile } from './head-file.js'
 import type { JournalOptions, JournalReport } from './model.js'
 
 /** A head that was written to the second place: line `seq` had that hash, and a head behind it said so. */
@@ -13,14 +14,27 @@ export type SecondHead = Head & {
 }
 
 /** What the second place knows of this journal; null without one, or before its first head. */
-export async function readSecondHead({
-  headFile,
-  origin,
-  keys,
-}: JournalOptions): Promise<SecondHead | null> {
+export async function readSecondHead(
+  { headFile, origin, keys }: JournalOptions,
+  report: (report: JournalReport) => void,
+): Promise<SecondHead | null> {
   if (headFile === null) return null
   const kept = await readHeadFile(headFile)
   if (kept === null) return null
+  const { newest, older, damage } = kept
+  // The older one is not needed, but who changed it could write to the file.
+  if (older !== null) headOf(older, headFile, origin, keys)
+  const second = headOf(newest, headFile, origin, keys)
+  if (damage !== null) report({ kind: 'head_file_damaged', file: headFile, why: damage })
+  return second
+}
+
+function headOf(
+  kept: KeptHead,
+  headFile: string,
+  origin: string,
+  keys: JournalOptions['keys'],
+): SecondHead {
   if (kept.origin !== origin) {
     throw new JournalError('foreign_origin', 'the second head is of another journal', {
       file: headFile,
@@ -44,7 +58,7 @@ export function checkSecond(
   { headFile, acceptMissingHead = false }: JournalOptions,
   base: Cursor,
   second: SecondHead | null,
-  end: Cursor,
+  { cursor: end, head }: Pick<Cover, 'cursor' | 'head'>,
   report: (report: JournalReport) => void,
 ): void {
   if (headFile === null) return
@@ -53,6 +67,10 @@ export function checkSecond(
     // The line that carried it stands behind the line it names.
     if (second.seq > 0 && second.seq >= end.seq) {
       throw behind(headFile, 'the second head', second.seq + 1, end.seq)
+    }
+    // After a stop it is the newest one: lines cut off between the two would not show.
+    if (head !== null && second.seq < head.upto) {
+      report({ kind: 'head_file_behind', file: headFile, upto: second.seq, newest: head.upto })
     }
     return
   }

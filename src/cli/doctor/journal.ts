@@ -20,7 +20,7 @@ export async function checkJournal(config: GateConfig, now: number): Promise<rea
       `capsule-gate ledger verify --data ${config.data_dir}`,
       async () => {
         // Before the line is read: a running gate writes the line first and the head after it.
-        const head = await readHeadFile(config.journal.head_file)
+        const head = (await readHeadFile(config.journal.head_file))?.newest ?? null
         const last = await lastLine(await ledgerFiles(config.data_dir))
         if (last === null) return [ok('journal', 'empty')]
         return [
