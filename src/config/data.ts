@@ -130,7 +130,7 @@ async function closingOnFailure<T>(
 
 /** State is what the lines say: from the snapshot, or from the first line (DESIGN §5). */
 async function fold(
-  { snapshot, lines }: Stores['journal'],
+  { snapshot, lines, head }: Stores['journal'],
   state: EmbeddedState,
   tenant: TenantKeys,
   report: DataOptions['report'],
@@ -138,6 +138,9 @@ async function fold(
   const why = snapshot === null ? null : state.load(openedDump(snapshot.state, tenant))
   if (why !== null) report({ kind: 'snapshot_ignored', why })
   const from = snapshot === null || why !== null ? 1 : snapshot.seq + 1
+  const end = head().seq
+  // A clean stop leaves a snapshot of the last line; without it there was none, or an older one was put back.
+  if (why === null && from <= end) report({ kind: 'snapshot_behind', seq: from - 1, end })
   for await (const raw of lines(from)) {
     const line = readLine(raw)
     if (line !== null) state.apply(line)
