@@ -1,4 +1,5 @@
 import type { Contents } from './contents.js'
+import type { Indexed } from './index-file.js'
 
 export type Stretch = {
   readonly number: number
@@ -18,4 +19,6 @@ export type Store = {
   readonly catalog: Catalog
   /** Resolves when the segment's ids and capsules can be looked up. */
   indexed(segment: Segment): Promise<void>
+  /** Holds the index of a closed segment against what all its lines gave; makes it anew where it says another thing. */
+  compared(segment: Segment, contents: Contents, of: Indexed): Promise<void>
 }

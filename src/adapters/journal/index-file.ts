@@ -4,7 +4,7 @@ import { isHex64 } from '../../core/hex.js'
 import { errnoOf, JournalError } from './error.js'
 import { type IdKey, type IdTable, newIdTable } from './ids.js'
 import { replaceFile } from './replace-file.js'
-import { ROW, type Rows } from './rows.js'
+import { keepUnknown, ROW, type Rows } from './rows.js'
 
 /**
  * The sidecar of a sealed segment: one JSON line, then sorted records {high u32, low u32, offset u32},
@@ -33,12 +33,34 @@ const RECORD = 12
 const LF = 10
 const MAX_HEADER = 4096
 
+/** The closed segment that an index is of. */
+export type Indexed = { readonly number: number; readonly bytes: number; readonly seal: string }
+
 export async function writeIndex(
   path: string,
-  segment: { number: number; bytes: number; seal: string },
+  segment: Indexed,
+  table: IdTable,
+  rows: Rows,
+): Promise<void> {
+  await replaceFile(path, indexBytes(segment, table, rows))
+}
+
+/** Whether the file says exactly what the lines of its segment give: anyone can make a checksum fit. */
+export async function indexSays(
+  path: string,
+  segment: Indexed,
   table: IdTable,
   { buffer, count }: Rows,
-): Promise<void> {
+): Promise<boolean> {
+  const found = await readFile(path)
+  const rows = Buffer.from(buffer.subarray(0, count * ROW))
+  const there = found.subarray(Math.max(0, found.length - rows.length))
+  // Where the dispatch is in a segment that was archived since, only the index still knows its place.
+  if (there.length === rows.length) keepUnknown(rows, there)
+  return found.equals(indexBytes(segment, table, { buffer: rows, count }))
+}
+
+function indexBytes(segment: Indexed, table: IdTable, { buffer, count }: Rows): Buffer {
   const records = sortedRecords(table)
   const rows = buffer.subarray(0, count * ROW)
   const header: IndexHeader = {
@@ -50,10 +72,7 @@ export async function writeIndex(
     sha256: createHash('sha256').update(records).update(rows).digest('hex'),
     seal: segment.seal,
   }
-  await replaceFile(
-    path,
-    Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), records, rows]),
-  )
+  return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), records, rows])
 }
 
 /** Sorted by the high word's first 29 bits: with 24 bits of entry number that is one exact double each. */

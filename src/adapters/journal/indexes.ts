@@ -1,10 +1,17 @@
 import { stat } from 'node:fs/promises'
 import { BACKGROUND_CHUNK } from './blocks.js'
 import type { Catalog, Segment, Store } from './catalog.js'
-import { contentLine, newContents } from './contents.js'
+import { type Contents, contentLine, newContents } from './contents.js'
 import { JournalError, messageOf } from './error.js'
 import { findDispatch } from './find.js'
-import { indexIsIntact, readIndexHeader, VERSION, writeIndex } from './index-file.js'
+import {
+  type Indexed,
+  indexIsIntact,
+  indexSays,
+  readIndexHeader,
+  VERSION,
+  writeIndex,
+} from './index-file.js'
 import type { JournalReport } from './model.js'
 import { scanSegment } from './scan.js'
 import { indexPath, readFirstLine, segmentPath } from './segments.js'
@@ -23,6 +30,13 @@ export function openStore(dir: string, origin: string, catalog: Catalog, report:
       const check = checked.get(segment.number) ?? ensureIndex(store, origin, segment, report)
       checked.set(segment.number, check)
       await check
+    },
+    async compared(segment, contents, of) {
+      await store.indexed(segment)
+      if (segment.contents !== null) return
+      const rows = await contents.rows((action) => findDispatch(store, of.number, action))
+      if (await indexSays(indexPath(dir, of.number), of, await contents.ids(), rows)) return
+      await renew(store, segment, contents, of, 'it does not say what its lines do', report)
     },
   }
   return store
@@ -49,13 +63,25 @@ async function ensureIndex(
   const contents = newContents(number)
   const range = { file, origin, from, chunk: BACKGROUND_CHUNK }
   const { last, bytes } = await scanSegment(range, (line) => contents.add(contentLine(line, file)))
+  await renew(store, segment, contents, { number, bytes, seal: last ?? '' }, why, report)
+}
+
+async function renew(
+  store: Store,
+  segment: Segment,
+  contents: Contents,
+  of: Indexed,
+  why: string,
+  report: Report,
+): Promise<void> {
   if (report === null) {
     segment.contents = contents
     return
   }
+  const path = indexPath(store.dir, of.number)
   try {
-    const rows = await contents.rows((action) => findDispatch(store, number, action))
-    await writeIndex(path, { number, bytes, seal: last ?? '' }, await contents.ids(), rows)
+    const rows = await contents.rows((action) => findDispatch(store, of.number, action))
+    await writeIndex(path, of, await contents.ids(), rows)
     report({ kind: 'index_rebuilt', file: path, why })
   } catch (error) {
     // A read-only or full disk: the table serves from memory.

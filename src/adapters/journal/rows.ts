@@ -94,6 +94,15 @@ export function newRowTable(segment: number): RowTable {
   }
 }
 
+/** Takes over from older rows of the same segment what these could not look up. */
+export function keepUnknown(rows: Buffer, older: Buffer): void {
+  for (let at = 0; at < rows.length; at += ROW) {
+    if (rows.readUInt32BE(at + AT.dispatch) !== UNKNOWN_SEGMENT) continue
+    older.copy(rows, at + AT.dispatch, at + AT.dispatch, at + AT.verdict)
+    older.copy(rows, at + AT.tool, at + AT.tool, at + AT.decision)
+  }
+}
+
 function grown(buffer: Buffer): Buffer<ArrayBuffer> {
   const larger = Buffer.allocUnsafeSlow(buffer.length * 2)
   buffer.copy(larger)

@@ -5,8 +5,8 @@ import type { Booted } from './boot.js'
 import type { Store } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { checkSeal } from './check-seal.js'
+import { contentLine, newContents } from './contents.js'
 import { JournalError, messageOf } from './error.js'
-import { newTree } from './hash.js'
 import { parseLine } from './lines.js'
 import type { JournalOptions } from './model.js'
 import { type LineSeen, type Scanned, scanSegment } from './scan.js'
@@ -24,7 +24,7 @@ const WHOLE = 10
 export async function verifyBehind(
   options: JournalOptions,
   { base, tailStart, tail, second }: Booted,
-  { catalog, indexed }: Store,
+  { catalog, indexed, compared }: Store,
   stopped: () => boolean,
 ): Promise<Verified> {
   const { dir, origin, lineFault } = options
@@ -66,17 +66,18 @@ export async function verifyBehind(
       await read(tail.number, tailStart, tail.offset, () => undefined)
     }
     let cursor = base
-    for (const { number } of closed.filter((segment) => !segment.archived)) {
+    for (const segment of closed.filter(({ archived }) => !archived)) {
+      const { number } = segment
       const file = segmentPath(dir, number)
-      const tree = newTree()
-      const counts: Record<string, number> = {}
-      const scanned = await read(number, cursor, undefined, ({ seq, hash, type }) => {
-        if (seq === second?.seq) checkAgainstHead(second, hash, file)
-        if (type === SEAL_TYPE) return
-        tree.push(hash)
-        counts[type] = (counts[type] ?? 0) + 1
+      const contents = newContents(number)
+      const scanned = await read(number, cursor, undefined, (line) => {
+        if (line.seq === second?.seq) checkAgainstHead(second, line.hash, file)
+        if (line.type !== SEAL_TYPE) contents.add(contentLine(line, file))
       })
-      checkSeal(file, number, scanned, { root: tree.root(), counts }, options)
+      const [root, counts] = [await contents.root(), await contents.counts()]
+      checkSeal(file, number, scanned, { root, counts }, options)
+      // Nothing signs an index: only the lines themselves show what it should say.
+      await compared(segment, contents, { number, bytes: scanned.bytes, seal: scanned.last ?? '' })
       cursor = scanned.cursor
       segments++
       lines += scanned.lines

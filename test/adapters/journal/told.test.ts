@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { DriverEntry } from '../../../src/adapters/journal/model.js'
 import { makePlace, note, type Place } from './harness.js'
 
 /** What someone without the keys can do to the files beside the lines: a start tells of it, or refuses. */
@@ -12,6 +13,10 @@ beforeEach(async () => {
 afterEach(() => place.clean())
 
 const SLOT = 1024
+const dispatch = (n: number): DriverEntry => ({
+  type: 'ACTION_DISPATCHED',
+  json: JSON.stringify({ action_id: `act-${n}`, agent: 'bot', tool: 'create_refund' }),
+})
 async function fill(lines = 4): Promise<void> {
   const journal = await place.open({ segmentBytes: 600 })
   for (let n = 1; n <= lines; n++) await journal.append([note(n)])
@@ -80,6 +85,55 @@ describe('the second head', () => {
     const slot = Buffer.from(`${`${text} ${sum}`.padEnd(SLOT - 1)}\n`)
     writeFileSync(place.headFile, Buffer.concat(older === 0 ? [slot, other] : [one, slot]))
     await expect(place.open()).rejects.toMatchObject({ code: 'head_file' })
+  })
+})
+
+describe('the index of a closed segment', () => {
+  const index = (): string => join(place.dir, '00000002.idx')
+  /** With a checksum that fits, as anyone can make it. */
+  function rewrite(change: (header: { [name: string]: unknown }, body: Buffer) => Buffer): void {
+    const bytes = readFileSync(index())
+    const end = bytes.indexOf(10)
+    const header = JSON.parse(bytes.toString('utf8', 0, end))
+    const body = change(header, bytes.subarray(end + 1))
+    header.sha256 = createHash('sha256').update(body).digest('hex')
+    writeFileSync(index(), Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]))
+  }
+
+  it.each<[string, Parameters<typeof rewrite>[0]]>([
+    [
+      'ids left out',
+      (header, body) => {
+        header.entries = Number(header.entries) - 1
+        return body.subarray(12)
+      },
+    ],
+    [
+      'another seal',
+      (header, body) => {
+        header.seal = String(header.seal).replace('"lines":', '"lines":1')
+        return body
+      },
+    ],
+    [
+      'an id that points elsewhere',
+      (_, body) => {
+        const out = Buffer.from(body)
+        out.writeUInt32BE(1, 8)
+        return out
+      },
+    ],
+  ])('with %s and a checksum that fits is told and made anew', async (_, change) => {
+    const journal = await place.open({ segmentBytes: 600 })
+    for (let n = 1; n <= 8; n++) await journal.append([dispatch(n)])
+    await journal.close()
+    expect(await told()).toEqual([])
+    const before = readFileSync(index())
+    rewrite(change)
+    expect(readFileSync(index()).equals(before)).toBe(false)
+    expect(await told()).toEqual(['index_rebuilt'])
+    expect(readFileSync(index()).equals(before)).toBe(true)
+    expect(await told()).toEqual([])
   })
 })
 
