@@ -51,13 +51,15 @@ export async function readInput(source: Source): Promise<Input> {
   const stream = (kind: 'ledger' | 'journal'): Input => ({ kind, chunks: resume(held, pull) })
 
   let head = await firstLine(held, more)
-  if (source.name.endsWith('.cose') || head[0] === COSE_TAG) {
+  const isLines = /\.(jsonl|ndjson)$/.test(source.name)
+  // A signed statement is no journal, whoever put it under the journal's name.
+  if (source.name.endsWith('.cose') || (head[0] === COSE_TAG && !isLines)) {
     return { kind: 'statement', bytes: await all(MAX_BYTES) }
   }
   const start = head.find((byte) => byte > 0x20)
   const first = parse(head)
   if (first.ok && isObject(first.value) && isJournalLine(first.value)) return stream('journal')
-  if (start === 0x5b || /\.(jsonl|ndjson)$/.test(source.name)) return stream('ledger')
+  if (start === 0x5b || isLines) return stream('ledger')
   if (first.ok && (await continues(held, head.length, more))) return stream('ledger')
   if (!first.ok) {
     while (length(held) <= MAX_RECORD_BYTES && (await more())) {}

@@ -106,6 +106,13 @@ describe('a statement', () => {
     expect((await cli(['verify', put('empty.cose', '')])).code).toBe(1)
   })
 
+  it('under the name of a journal is none', async () => {
+    const keyring = put('keyring.json', JSON.stringify({ keys: [key.record] }))
+    const args = ['--keys', keyring]
+    expect((await cli(['verify', put('s.bin', sampleCose(key)), ...args])).code).toBe(0)
+    expect((await cli(['verify', put('journal.jsonl', sampleCose(key)), ...args])).code).toBe(1)
+  })
+
   it('of more than 1 MiB is refused without reading on', async () => {
     const { code, out } = await cli([
       'verify',
