@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { auditRecords } from '../adapters/evidence/audit.js'
 import { EvidenceError } from '../adapters/evidence/error.js'
+import { publicFiles } from '../adapters/evidence/public-files.js'
 import { ownSecret } from '../config/secrets.js'
 import { GateError } from '../core/error.js'
 import { createErasures, type Erasures } from '../core/journal/erasures.js'
@@ -48,9 +49,9 @@ export async function compareEvidence({
     return { kind: 'cannot_tell', why: `there is no master key ${masterKey} (--master-key)` }
   }
   // Lines first: their evidence was put before them, so a gate that runs meanwhile adds nothing missing.
-  const { due, erasures } = await readDue(data)
+  const { due, erasures, documents } = await readDue(data)
   const under = new Map<string, number>()
-  const findings: EvidenceFinding[] = []
+  const findings: EvidenceFinding[] = await documentFindings(join(data, 'evidence'), documents)
   try {
     for (const record of auditRecords(join(data, 'evidence'), ownSecret(masterKey, 32))) {
       const state: State = stateOf(record)
@@ -71,20 +72,54 @@ export async function compareEvidence({
   return summed(due, erasures, under, findings)
 }
 
-async function readDue(
-  data: string,
-): Promise<{ readonly due: Map<string, Due>; readonly erasures: Erasures }> {
+type Document = { readonly seq: number; readonly member: string }
+
+async function readDue(data: string): Promise<{
+  readonly due: Map<string, Due>
+  readonly erasures: Erasures
+  /** Policy sets and manifests by digest: kept in clear, beside the records. */
+  readonly documents: ReadonlyMap<string, Document>
+}> {
   const due = new Map<string, Due>()
+  const documents = new Map<string, Document>()
   const erasures = createErasures()
   for await (const { line: raw } of readAll(await ledgerFiles(data))) {
     const line = readLine(raw)
     if (line === null) continue
     erasures.add(line)
+    if (line.type === 'CONFIG_CHANGED') {
+      const { seq, policy_digest, manifest_digests } = line
+      documents.set(policy_digest, { seq, member: 'policy_digest' })
+      for (const digest of manifest_digests) {
+        documents.set(digest, { seq, member: 'manifest_digests' })
+      }
+    }
     for (const { member, digest } of evidenceDigestsOf(line)) {
       if (!due.has(digest)) due.set(digest, { seq: line.seq, member, state: { kind: 'missing' } })
     }
   }
-  return { due, erasures }
+  return { due, erasures, documents }
+}
+
+/** Without the manifest and the policies nobody can derive the verdicts again (DESIGN §5). */
+async function documentFindings(
+  evidence: string,
+  documents: ReadonlyMap<string, Document>,
+): Promise<EvidenceFinding[]> {
+  const files = publicFiles(join(evidence, 'public'))
+  const findings: EvidenceFinding[] = []
+  for (const [digest, { seq, member }] of documents) {
+    const found = (state: EvidenceFinding['state'], detail: string): void => {
+      findings.push({ state, detail, seq, member, digest })
+    }
+    try {
+      if ((await files.get(digest)) === null) found('missing', 'no public document has it')
+    } catch (error) {
+      if (!(error instanceof EvidenceError)) throw error
+      found('damaged', error.message)
+    }
+  }
+  return findings
 }
 
 type Audited = ReturnType<typeof auditRecords> extends Generator<infer R> ? R : never
