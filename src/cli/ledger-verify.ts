@@ -1,8 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { nodeCrypto } from '../adapters/crypto-node.js'
+import { readHeadFile } from '../adapters/journal/head-file.js'
 import { readIndexHeader } from '../adapters/journal/index-file.js'
 import { indexPath } from '../adapters/journal/segments.js'
 import { exportKeyring } from '../adapters/keys/keyring.js'
+import { readSignedHead } from '../core/journal/head.js'
+import type { PublicKeyRecord } from '../core/statement/keys.js'
 import { type LedgerFiles, ledgerFiles, ledgerSource } from './ledger-files.js'
 import { EXIT, plain, print, printJson } from './output.js'
 import { loadKeys, verifySource } from './verify.js'
@@ -26,10 +30,40 @@ export async function verifyLedgerFolder(options: Options): Promise<number> {
   if (options.keys === undefined && json !== true) {
     print("  keys were taken from the gate's own folder: pin them with --keys to check the gate")
   }
-  if (json === true) printJson({ type: 'head', file: headFile, checked: head !== null })
-  else if (head === null) print(`  second head: missing, there is no ${plain(headFile)} (--head)`)
-  // A journal may have been cut back together with its second head: nothing here would tell.
-  return head === null && code === EXIT.ok ? EXIT.incomplete : code
+  const damage = await headFileDamage(headFile, keys)
+  if (json === true) {
+    printJson({ type: 'head', file: headFile, checked: head !== null, damage })
+    printJson({ type: 'archived', segments: files.archived })
+  } else {
+    if (head === null) print(`  second head: missing, there is no ${plain(headFile)} (--head)`)
+    if (damage !== null) print(`  second head: ${plain(damage)}`)
+    if (files.archived > 0) print(`  segments 1 to ${files.archived}: ${NOT_HERE}`)
+  }
+  // A journal may have been cut back together with its second head, and who deletes the oldest segments leaves what
+  // archiving leaves: nothing here would tell.
+  const isLess = head === null || damage !== null || files.archived > 0
+  return isLess && code === EXIT.ok ? EXIT.incomplete : code
+}
+
+const NOT_HERE = 'only their seals are here; copy them back to verify their lines'
+
+/**
+ * What is wrong with the gate's own second head file although one head in it may verify: what cannot be read, or was
+ * not written by the gate, may stand where the newest one stood. Null for heads in another form.
+ */
+export async function headFileDamage(
+  headFile: string,
+  keys: readonly PublicKeyRecord[],
+): Promise<string | null> {
+  const kept = await readHeadFile(headFile).catch(() => null)
+  if (kept === null) return null
+  const faults = [kept.newest, kept.older].flatMap((head) => {
+    const read = head?.signed == null ? null : readSignedHead(head.signed, keys, nodeCrypto)
+    return read === null || read.ok
+      ? []
+      : [`one of its heads was not written by this gate: ${read.why}`]
+  })
+  return faults[0] ?? kept.damage
 }
 
 /** Of archived segments only the indexes are here, which repeat the signed seal lines. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -198,6 +199,23 @@ describe('ledger verify --evidence', () => {
     expect(report.findings[0]?.detail).toMatch(/records name the key that line \d+ erased/)
   })
 
+  it('is 1 where the policies or a manifest that judged are gone or changed', async () => {
+    const documents = (evidence: string): string => join(evidence, 'public')
+    const gone = folder('whole', (evidence) => rmSync(documents(evidence), { recursive: true }))
+    const { code, report } = await verify(gone)
+    expect([code, states(report)]).toEqual([1, ['missing']])
+    expect(new Set(report.findings.map(({ member }) => member))).toEqual(
+      new Set(['policy_digest', 'manifest_digests']),
+    )
+    const changed = folder('whole', (evidence) => {
+      for (const name of readdirSync(documents(evidence))) {
+        flip(join(documents(evidence), name), () => 10)
+      }
+    })
+    const told = await verify(changed)
+    expect([told.code, states(told.report)]).toEqual([1, ['damaged']])
+  })
+
   it('is 3 without the master key, or with another one', async () => {
     const none = await verify(join(home, 'whole'), ['--master-key', join(home, 'no-such-key')])
     expect([none.code, none.report.kind]).toEqual([3, 'cannot_tell'])
@@ -287,5 +305,30 @@ describe('evidence show', () => {
     const root = join(home, 'whole')
     const { err } = await cli([...args, '--data', join(root, 'data'), '--head', join(root, 'head')])
     expect(err).toContain('none of its lines needs any')
+  })
+})
+
+describe('ledger verify', () => {
+  it('is 3 where a slot of the second head cannot be read or is somebody else’s', async () => {
+    const run = (root: string) =>
+      cli(['ledger', 'verify', '--data', join(root, 'data'), '--head', join(root, 'head')])
+    expect((await run(join(home, 'whole'))).code).toBe(0)
+    const broken = folder('whole', () => undefined)
+    flip(join(broken, 'head'), () => 20)
+    const told = await run(broken)
+    expect([told.code, told.out]).toEqual([3, expect.stringContaining('cannot be read')])
+    const foreign = folder('whole', () => undefined)
+    const bytes = readFileSync(join(foreign, 'head'))
+    const text = bytes
+      .toString('latin1', 0, bytes.indexOf('} ') + 1)
+      .replace('"lines":', '"lines":1')
+    const sum = createHash('sha256').update(text).digest('hex')
+    bytes.write(`${`${text} ${sum}`.padEnd(1023)}\n`, 0, 'latin1')
+    writeFileSync(join(foreign, 'head'), bytes)
+    const other = await run(foreign)
+    expect([other.code, other.out]).toEqual([
+      3,
+      expect.stringContaining('not written by this gate'),
+    ])
   })
 })
