@@ -39,13 +39,12 @@ export async function verifyLedgerFolder(options: Options): Promise<number> {
     if (damage !== null) print(`  second head: ${plain(damage)}`)
     if (files.archived > 0) print(`  segments 1 to ${files.archived}: ${NOT_HERE}`)
   }
-  // A journal may have been cut back together with its second head, and who deletes the oldest segments leaves what
-  // archiving leaves: nothing here would tell.
-  const isLess = head === null || damage !== null || files.archived > 0
+  // A journal may have been cut back together with its second head: nothing here would tell.
+  const isLess = head === null || damage !== null
   return isLess && code === EXIT.ok ? EXIT.incomplete : code
 }
 
-const NOT_HERE = 'only their seals are here; copy them back to verify their lines'
+const NOT_HERE = 'archived, their signed seals are here; copy them back to verify their lines'
 
 /**
  * What is wrong with the gate's own second head file although one head in it may verify: what cannot be read, or was

@@ -71,8 +71,10 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
     snapshotEvery: options.snapshotEvery ?? SNAPSHOT_EVERY,
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? DAY_SECONDS,
     agentKeys: options.agentKeys ?? AGENT_KEYS,
-    report: ({ kind, ...rest }) =>
-      report({ level: 'warn', event: `journal_${kind}`, detail: JSON.stringify(rest) }),
+    report({ kind, ...rest }) {
+      const level = kind === 'segments_archived' ? 'info' : 'warn'
+      report({ level, event: `journal_${kind}`, detail: JSON.stringify(rest) })
+    },
   })
   const pace = createPace()
   try {
