@@ -591,7 +591,7 @@ describe('time', () => {
 
 describe('what a vote must be to count', () => {
   /** Evidence and members of a vote by somebody who never voted; `of` is the approval it speaks of. */
-  async function madeUp(id: string, of = id) {
+  async function madeUp(id: string, of = id, on?: string) {
     const { parts } = at.gate
     const { documentDigest, parent } = await approvalOf(at.gate, id)
     const said = await approvalOf(at.gate, of)
@@ -601,7 +601,7 @@ describe('what a vote must be to count', () => {
       {
         vote: 'gate.vote/v1',
         approval_id: of,
-        on: said.parent,
+        on: on ?? said.parent,
         document_digest: said.documentDigest,
         name: 'mallory',
         by: 'person',
@@ -654,6 +654,21 @@ describe('what a vote must be to count', () => {
     )
     await at.gate.data.journal.append([...votes, grant])
     expect((await approvalOf(at.gate, actionId)).votes).toHaveLength(2)
+    await expectAskedAgain(actionId)
+  })
+
+  it.each<[string, { on?: string; voter?: string }]>([
+    ['was cast on an earlier step of the request', { on: 'e'.repeat(64) }],
+    ['is somebody else\u2019s', { voter: 'alice' }],
+  ])('does not run on a signed vote whose evidence %s', async (_, { on, voter }) => {
+    await start()
+    const { actionId } = await ask()
+    const { parts } = at.gate
+    const grant = grantEntry(await approvalOf(at.gate, actionId), parts)
+    const members = await madeUp(actionId, actionId, on)
+    const cast = voter === undefined ? {} : { voter: parts.tenant.voter(voter) }
+    const vote = signed('APPROVAL_VOTED', { ...members, ...cast }, parts)
+    await at.gate.data.journal.append([vote, grant])
     await expectAskedAgain(actionId)
   })
 
