@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
-import { jsonDigest } from '../../src/core/json/build.js'
+import { canonicalOf, jsonDigest } from '../../src/core/json/build.js'
 import { answering } from '../support/raw-upstream.js'
 import { type Rig, refund, rig } from '../support/rig.js'
 import { MANIFEST, POLICIES, respond } from '../support/verdict-scenarios.js'
@@ -64,7 +64,25 @@ describe.each([
       'dev.capsulegate.response_octets': { alg: 'hmac-sha-256', digest: answered.digest() },
       'dev.capsulegate.response_binding': 'octets-salted',
     })
-    const guesses = [sha256(octets), sha256(ANSWER), jsonDigest(BODY, nodeCrypto)]
+    // What the request digest is of, but for its salt: all of it stands in the manifest or the capsule.
+    const { content_type, ...body } = effect?.['dev.capsulegate.request_octets'] ?? {}
+    const told = {
+      body: { ...body },
+      content_type: content_type ?? null,
+      headers: { 'content-type': ['application/json'] },
+      method: 'POST',
+      target: '/v1/refunds',
+      tool: 'create_refund',
+      upstream: 'default',
+    }
+    const salt = tenant.requestSalt(canonicalOf(told))
+    expect(effect?.request_digest).toBe(jsonDigest({ ...told, salt }, nodeCrypto))
+    const guesses = [
+      sha256(octets),
+      sha256(ANSWER),
+      jsonDigest(BODY, nodeCrypto),
+      jsonDigest(told, nodeCrypto),
+    ]
     const journal = JSON.stringify(await at.lines())
     expect(guesses.filter((guess) => journal.includes(guess))).toEqual([])
   })

@@ -396,6 +396,25 @@ describe('salts', () => {
   })
 })
 
+describe('what a line says of a budget', () => {
+  it('is whose it is under the tenant\u2019s key, so that no order or agent can be guessed', async () => {
+    await start({
+      manifest: MANIFEST.replace(
+        'two_an_hour: {count: {max: 2, window: 1h}}',
+        'once: {dedupe: {per: [order], window: 1h}}',
+      ),
+    })
+    await run(refund('5.00'))
+    const line = (await at.lines()).find(({ type }) => type === 'ACTION_DISPATCHED')
+    const [budget] = (line?.budgets ?? []) as { constraint: string; scope: string }[]
+    const guess = { constraint: 'com.acme.payments.once', scope: { order: 'o-1' } }
+    const plain = jsonDigest(guess, nodeCrypto)
+    expect(budget).toMatchObject({ constraint: guess.constraint })
+    expect(budget?.scope).toBe(at.gate.parts.tenant.budgetScope(plain))
+    expect(JSON.stringify(await at.lines())).not.toContain(plain)
+  })
+})
+
 describe('halt, resume and reload', () => {
   const EVERYTHING = { kind: 'all' } as const
   /** Runs `act` with a journal that does with its line what `how` says. */

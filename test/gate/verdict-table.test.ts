@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { decisionOf } from '../../src/core/capsule/disposition.js'
 import type { ConstraintRecord } from '../../src/core/capsule/model.js'
+import { canonicalOf, jsonDigest } from '../../src/core/json/build.js'
 import type { Plain } from '../../src/core/json/value.js'
 import { rederive } from '../../src/core/manifest/evidence.js'
 import { utf8 } from '../../src/core/text.js'
@@ -176,6 +177,9 @@ describe('rows of other entrances', () => {
     const line = (await gate.capsules()).at(-1) as CapsuleLine
     expect(line.capsule.action_type).toBe('fyi')
     expect(JSON.stringify(line)).not.toContain(SECRET)
+    // Salted: a path that somebody guesses cannot be compared.
+    const salt = gate.gate.parts.tenant.passThroughSalt(canonicalOf(passed))
+    expect(line.capsule.effect?.request_digest).toBe(jsonDigest({ ...passed, salt }, nodeCrypto))
     await expectRow('passed_through', line, gate)
   })
 
