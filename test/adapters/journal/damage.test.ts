@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { JournalError } from '../../../src/adapters/journal/index.js'
+import { isHeadType } from '../../../src/core/journal/vocabulary.js'
+import type { JournalLine } from '../../../src/ports.js'
 import { allLines, eventKeys, KEYS, makePlace, note, type Place, rawLines } from './harness.js'
 
 let place: Place
@@ -251,6 +253,53 @@ describe('a snapshot', () => {
     ])
   })
 
+  it('signed, but of another origin, is ignored', async () => {
+    await snapshotted()
+    const other = await makePlace()
+    const foreign = await other.open({ origin: 'gate-2' })
+    await foreign.append([note(1)])
+    await foreign.writeSnapshot({ forged: true })
+    await foreign.close()
+    await copyFile(join(other.dir, 'snapshot'), path())
+    await other.clean()
+    expect((await place.open()).snapshot).toBeNull()
+    expect(place.reports).toEqual([{ kind: 'snapshot_ignored', why: 'it is of origin gate-2' }])
+  })
+
+  it.each<[string, (lines: readonly JournalLine[]) => { seq: number; hash: string }]>([
+    ['a head with another hash', (lines) => ({ seq: lines.length, hash: 'a'.repeat(64) })],
+    [
+      'a line that is no head',
+      (lines) => {
+        const index = lines.findIndex(({ type }) => type === 'NOTE')
+        return { seq: index + 1, hash: String(lines[index + 1]?.prev) }
+      },
+    ],
+  ])('signed, but standing on %s, is ignored', async (_, on) => {
+    let journal = await place.open()
+    for (let n = 1; n <= 3; n++) await journal.append([note(n)])
+    const wrong = on(await allLines(journal))
+    await journal.writeSnapshot(state, wrong)
+    await journal.close()
+    journal = await place.open()
+    expect(journal.snapshot).toBeNull()
+    expect(place.reports).toEqual([
+      { kind: 'snapshot_ignored', why: `line ${wrong.seq} is not the head it names` },
+    ])
+  })
+
+  it('signed, but with another hash for the seal of the last archived segment, is ignored', async () => {
+    await fill()
+    let journal = await place.open({ segmentBytes: SEGMENT })
+    const seal = (await allLines(journal)).find(({ type }) => type === 'SEGMENT_SEALED')
+    await journal.writeSnapshot(state, { seq: seal?.seq ?? 0, hash: 'a'.repeat(64) })
+    await journal.close()
+    await rename(file(1), join(place.root, 'archived.jsonl'))
+    journal = await place.open({ segmentBytes: SEGMENT })
+    expect(journal.snapshot).toBeNull()
+    expect(place.reports.map(({ kind }) => kind)).toEqual(['snapshot_ignored', 'segments_archived'])
+  })
+
   it('signed with a key of another purpose is ignored', async () => {
     await snapshotted()
     const wrong = eventKeys('statement')
@@ -387,8 +436,8 @@ describe('an archived segment', () => {
     await journal.close()
     await rename(join(place.root, 'archived.jsonl'), file(1))
     journal = await place.open({ segmentBytes: SEGMENT })
-    // The seal of the full segment, the note and its head.
-    expect(await allLines(journal)).toHaveLength(before.length + 3)
+    const own = (await allLines(journal)).filter(({ type }) => !isHeadType(type))
+    expect(own).toHaveLength(15)
     expect(await journal.find('act-1')).toHaveLength(1)
   })
 
