@@ -16,6 +16,7 @@ type Step = { readonly operation: Operation; readonly target: string }
 export const SEED = process.env.TAMPER_SEED ?? '1'
 /** Runs the cases alone whose name begins with it. */
 const ONLY = process.env.TAMPER_CASE ?? ''
+export const RUNS_ALL = ONLY === ''
 
 const stepName = ({ operation, target }: Step): string =>
   target === '' ? operation.name : `${operation.name} (${target})`
@@ -38,62 +39,60 @@ function run(world: World, name: string, steps: readonly Step[]): Case | null {
   return sameFiles(files, world.story.files, () => true) ? null : { name, files }
 }
 
+/** The cases of one test file out of so many, which workers share. */
+export type Part = { readonly index: number; readonly of: number }
+const WHOLE: Part = { index: 0, of: 1 }
+
 /** Every operation on everything it can be done to. */
 export function* singles(
   world: World,
+  part: Part = WHOLE,
   operations: readonly Operation[] = OPERATIONS,
 ): Generator<Case> {
-  for (const step of stepsOf(world, operations)) {
+  for (const [at, step] of stepsOf(world, operations).entries()) {
+    if (at % part.of !== part.index) continue
     const made = run(world, `one: ${stepName(step)}`, [step])
     if (made !== null) yield made
   }
 }
 
-/** So many pairs, drawn by the seed: one operation, and another one on what it left. */
+/** So many pairs are drawn by the seed: one operation, and another on what it left, where that can be done. */
 export function* pairs(
   world: World,
-  count: number,
-  firsts: readonly Operation[] = OPERATIONS,
-  seconds: readonly Operation[] = OPERATIONS,
+  draws: number,
+  part: Part = WHOLE,
+  [firsts, seconds] = [OPERATIONS, OPERATIONS],
 ): Generator<Case> {
-  const byName = (operations: readonly Operation[]) =>
+  const drawable = (operations: readonly Operation[]) =>
     operations.map((operation) => ({ operation, targets: operation.targets(world) }))
-  const [one, other] = [byName(firsts), byName(seconds)]
-  for (let made = 0, drawn = 0; made < count && drawn < 4 * count; drawn++) {
-    const draw = randomOf(`${SEED} pair ${drawn}`)
+  const [one, other] = [drawable(firsts), drawable(seconds)]
+  for (let at = part.index; at < draws; at += part.of) {
+    const draw = randomOf(`${SEED} pair ${at}`)
     const step = (of: typeof one): Step => {
       const { operation, targets } = draw.pick(of)
       return { operation, target: draw.pick(targets) }
     }
     const steps = [step(one), step(other)]
-    const changed = run(world, `two ${drawn}: ${steps.map(stepName).join(' + ')}`, steps)
-    if (changed === null) continue
-    made++
-    yield changed
+    const made = run(world, `two ${at}: ${steps.map(stepName).join(' + ')}`, steps)
+    if (made !== null) yield made
   }
-}
-
-/** The cases of one test file out of so many, which workers share. */
-export function* share<T>(cases: Iterable<T>, index: number, of: number): Generator<T> {
-  let at = 0
-  for (const each of cases) if (at++ % of === index) yield each
 }
 
 /** Test files that the cases of one judge are spread over. */
 export const SHARES = 2
-const PAIRS = 1_100
-const START_PAIRS = 500
+const PAIRS = 860
+const START_PAIRS = 300
 
-export function* allCases(world: World): Generator<Case> {
-  yield* singles(world)
-  yield* pairs(world, PAIRS)
+export function* allCases(world: World, part: Part = WHOLE): Generator<Case> {
+  yield* singles(world, part)
+  yield* pairs(world, PAIRS, part)
 }
 
-export function* startCases(world: World): Generator<Case> {
-  yield* singles(world)
-  yield* pairs(world, START_PAIRS)
-  // A pair that hides a cut from the heads that would show it.
-  yield* pairs(world, START_PAIRS / 5, CUTS, BESIDE)
+export function* startCases(world: World, part: Part = WHOLE): Generator<Case> {
+  yield* singles(world, part)
+  yield* pairs(world, START_PAIRS, part)
+  // Pairs that hide a cut from what would show it.
+  yield* pairs(world, START_PAIRS / 2, part, [CUTS, BESIDE])
 }
 const CUTS = OPERATIONS.filter(({ name }) => /^cut-behind|^segments-from|^line-removed/.test(name))
 

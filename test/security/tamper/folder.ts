@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 
 /** A gate's folder as bytes by path, the data folder and the second head beside it; never changed in place. */
@@ -48,10 +56,11 @@ export function withoutFile(files: Files, ...names: readonly string[]): Files {
   return rest
 }
 
+const SEGMENT = new RegExp(`^${JOURNAL}/(\\d{8})\\.jsonl$`)
 /** Numbers of the segment files that are there, ascending. */
 export const segments = (files: Files): readonly number[] =>
   [...files.keys()]
-    .flatMap((name) => new RegExp(`^${JOURNAL}/(\\d{8})\\.jsonl$`).exec(name)?.[1] ?? [])
+    .flatMap((name) => SEGMENT.exec(name)?.[1] ?? [])
     .map(Number)
     .sort((a, b) => a - b)
 
@@ -67,3 +76,7 @@ export function sameFiles(one: Files, other: Files, only: (name: string) => bool
     return a === b || (a !== undefined && b !== undefined && a.equals(b))
   })
 }
+
+/** In memory where there is such a place: a case is written, read once and thrown away. */
+export const quickFolder = (name: string): string =>
+  mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), `gate-tamper-${name}-`))

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { linkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { JournalError } from '../../../src/adapters/journal/error.js'
 import { RESERVE_BYTES } from '../../../src/adapters/journal/model.js'
@@ -11,7 +10,15 @@ import { ownSecret } from '../../../src/config/secrets.js'
 import { tenantKeys } from '../../../src/config/tenant/keys.js'
 import { isHeadType, type JournalLine, readLine } from '../../../src/core/journal/vocabulary.js'
 import { canonicalOf } from '../../../src/core/json/build.js'
-import { type Files, HEAD_FILE, journalOf, readFolder, sameFiles, writeFolder } from './folder.js'
+import {
+  type Files,
+  HEAD_FILE,
+  journalOf,
+  quickFolder,
+  readFolder,
+  sameFiles,
+  writeFolder,
+} from './folder.js'
 import type { World } from './operations/operation.js'
 import { rowsOf } from './rows.js'
 import { isJournalFile } from './world.js'
@@ -19,18 +26,15 @@ import { isJournalFile } from './world.js'
 /** How a gate starts on a folder, and whether it may. */
 export type StartJudge = {
   /** Null where all is as it must be; else what is not. */
-  judge(files: Files): Promise<string | null>
+  judge(files: Files, told?: string[]): Promise<string | null>
   readonly counts: Record<string, number>
   close(): void
 }
 
 const EVIDENCE_RESERVE_BYTES = 1024 * 1024
 
-/** In memory where there is such a place: a case is written, read once and thrown away. */
-const place = (): string => (existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
-
 export async function createStartJudge(world: World): Promise<StartJudge> {
-  const root = mkdtempSync(join(place(), 'gate-tamper-'))
+  const root = quickFolder('start')
   // Filled once: each start would fill five megabytes of its own.
   const reserves = { journal: RESERVE_BYTES, evidence: EVIDENCE_RESERVE_BYTES }
   for (const [store, bytes] of Object.entries(reserves)) {
@@ -44,21 +48,20 @@ export async function createStartJudge(world: World): Promise<StartJudge> {
   }
   let made = 0
 
-  async function judge(files: Files): Promise<string | null> {
+  async function judge(files: Files, told: string[] = []): Promise<string | null> {
     const dir = join(root, String(made++))
     writeFolder(dir, files)
     for (const store of Object.keys(reserves)) {
       linkSync(join(root, store), join(dir, 'data', store, 'reserve'))
     }
     try {
-      return await start(dir, files)
+      return await start(dir, files, told)
     } finally {
       rmSync(dir, { recursive: true, force: true })
     }
   }
 
-  async function start(dir: string, files: Files): Promise<string | null> {
-    const told: string[] = []
+  async function start(dir: string, files: Files, told: string[]): Promise<string | null> {
     let data: Data
     try {
       data = await openData({

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { cli } from '../../cli/support.js'
+import { type Case, pairs, RUNS_ALL, singles } from './cases.js'
+import { HEAD_FILE, writeFolder } from './folder.js'
+import { createEvidenceJudge, type EvidenceJudge } from './judge-evidence.js'
+import { EVIDENCE_CHANGED } from './operations/evidence.js'
+import type { World } from './operations/operation.js'
+import { runCases } from './run-cases.js'
+import { makeWorld } from './world.js'
+
+/** Evidence that must exist and does not is told as missing or damaged, never as erased and never as none. */
+let world: World
+let judge: EvidenceJudge
+let root = ''
+beforeAll(async () => {
+  world = await makeWorld()
+  judge = createEvidenceJudge(world)
+  root = mkdtempSync(join(tmpdir(), 'gate-tamper-command-'))
+})
+afterAll(() => {
+  judge.close()
+  rmSync(root, { recursive: true, force: true })
+})
+
+const PAIRS = 150
+
+describe('evidence in the hands of someone without its key', () => {
+  it('is whole as it was left, with what was erased', async () => {
+    expect(await judge.judge(world.story.files)).toBeNull()
+    expect([...judge.lost(world.story.files)]).toEqual([])
+    expect(judge.counts).toEqual({ whole: 1 })
+  })
+
+  it('is told digest by digest where it was changed', async () => {
+    function* cases(): Generator<Case> {
+      yield* singles(world, undefined, EVIDENCE_CHANGED)
+      yield* pairs(world, PAIRS, undefined, [EVIDENCE_CHANGED, EVIDENCE_CHANGED])
+    }
+    await runCases('evidence', cases(), judge, 250)
+  }, 300_000)
+
+  it.each([
+    ['evidence-file-removed (data/evidence/segments/0000000001.seg)', 'missing'],
+    ['evidence-file-removed (data/evidence/keys)', 'damaged'],
+    ['evidence-removed (/public)', 'missing'],
+    ['evidence-record-removed', 'missing'],
+    ['evidence-record-zeroed', 'missing'],
+    ['evidence-key-destroyed', 'missing'],
+  ])('%s: the command exits 1 and says %s', async (name, word) => {
+    const cases = [...singles(world, undefined, EVIDENCE_CHANGED)]
+    const made = cases.find(
+      (each) => each.name.startsWith(`one: ${name}`) && judge.lost(each.files).size > 0,
+    )
+    if (made === undefined) {
+      expect(RUNS_ALL).toBe(false)
+      return
+    }
+    const dir = mkdtempSync(join(root, 'case-'))
+    writeFolder(dir, made.files)
+    const args = ['--data', join(dir, 'data'), '--head', join(dir, HEAD_FILE)]
+    const { code, out } = await cli(['ledger', 'verify', '--evidence', ...args])
+    expect([code, out]).toEqual([1, expect.stringMatching(new RegExp(`evidence: ${word}`))])
+  })
+})
