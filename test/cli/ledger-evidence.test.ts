@@ -29,13 +29,18 @@ let judged = ''
 let approval = ''
 let voted = ''
 let erasedBy = { seq: 0, at: '' }
+/** Of the subject that was not erased. */
+let keptKey = ''
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'gate-evidence-cli-'))
   const at = await rig({ manifest: MANIFEST }, join(home, 'whole'))
   const sent = await at.gate.govern(refund('5.00', {}, 'o-1'), tool().dispatch)
   if (sent.kind !== 'executed') throw new Error(sent.kind)
   action = sent.actionId
-  await at.gate.govern(refund('900.00', {}, 'o-2'), tool().dispatch)
+  // Two refusals with one reason, which stands under either subject's key.
+  for (const order of ['o-1', 'o-2']) {
+    await at.gate.govern(refund('900.00', {}, order), tool().dispatch)
+  }
   const asked = await at.gate.govern(refund('150.00', {}, 'o-3'), tool().dispatch)
   if (asked.kind !== 'pending') throw new Error(asked.kind)
   await decide(at.gate, asked.actionId, person('dora'), { kind: 'approve' })
@@ -51,6 +56,7 @@ beforeAll(async () => {
   await other.gate.erase({ subject: 'o-1' }, 'olga')
   const line = (await other.lines()).findLast(({ type }) => type === 'EVIDENCE_ERASED')
   erasedBy = { seq: line?.seq ?? 0, at: line?.at ?? '' }
+  keptKey = String(await other.gate.data.evidence.keyOf({ subject: 'o-2' }))
   await other.gate.close()
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -160,6 +166,21 @@ describe('ledger verify --evidence', () => {
     const { code, report } = await verify(root)
     expect([code, states(report)]).toEqual([1, ['missing']])
     expect(report.findings[0]?.detail).toMatch(/no line says so/)
+  })
+
+  it('is 1 and `damaged` where one copy was erased and the other is damaged', async () => {
+    const root = folder('erased', (evidence) => {
+      for (let n = 1; n <= slots(evidence); n++) {
+        slot(evidence, n, (bytes) => {
+          if (bytes.subarray(4, 20).toString('hex') === keptKey) bytes.fill(9)
+        })
+      }
+    })
+    const { code, report } = await verify(root)
+    expect([code, states(report)]).toEqual([1, ['damaged']])
+    expect(report.findings.map(({ member }) => member)).toContain(
+      'capsule.disposition.reason_digest',
+    )
   })
 
   it('is 1 where another key was destroyed beside one that was erased', async () => {
