@@ -62,6 +62,8 @@ def ed25519_holds(public_key, message, signature):
     return ran.returncode == 0
 
 def signature_fault(keys, purpose, kid, message, signature):
+    if not signature:
+        raise TypeError("no signature")
     key = keys.get(kid)
     if key is None or key["purpose"] != purpose or key["alg"] not in (-8, -19):
         return "kid_unknown" if key is None else "key_purpose"
@@ -119,8 +121,7 @@ def check_journal(text, keys, heads):  # the last head that holds, and findings:
             line, about = strict_json(row), ""
             v, origin, seq, prev, at, kind = (line[name] for name in ("v", "origin", "seq", "prev", "at", "type"))
             about, is_head, adopts = f"{kind}, seq {seq}", kind in ("HEAD", "SEGMENT_SEALED"), kind == "ADOPTED"
-            texts = type(origin) is type(kind) is str
-            if not (texts and type(v) is type(seq) is int and HASH.fullmatch(prev) and AT.fullmatch(at)):
+            if [*map(type, (origin, kind, v, seq))] != [str, str, int, int] or not HASH.fullmatch(prev) or not AT.fullmatch(at):
                 raise TypeError("the envelope")
             # The line stands where it says. Version 1 goes on as version 2 behind an ADOPTED line only.
             if last is None:
@@ -178,8 +179,7 @@ parser.add_argument("--keys", required=True, help="the keyring of the operator")
 parser.add_argument("--head", help="a file with heads that were kept elsewhere")
 parser.add_argument("--json", action="store_true", help="one JSON object per journal")
 parser.add_argument("journals", nargs="+")
-options = parser.parse_args()
-statuses = set()
+options, statuses = parser.parse_args(), set()
 try:
     keys = {key["kid"]: key for key in strict_json(pathlib.Path(options.keys).read_bytes())["keys"]}
     heads = list(heads_in(pathlib.Path(options.head).read_text("utf-8"), keys)) if options.head else None

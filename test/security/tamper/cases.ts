@@ -1,4 +1,3 @@
-import type { PublicKeyRecord } from '../../../src/core/statement/keys.js'
 import { type Files, journalOf, sameFiles } from './folder.js'
 import { BESIDE } from './operations/beside.js'
 import type { Operation, World } from './operations/operation.js'
@@ -103,7 +102,6 @@ const CUTS = OPERATIONS.filter(({ name }) => /^cut-behind|^segments-from|^line-r
 export function* journals(world: World): Generator<{ name: string; journal: Buffer }> {
   for (const { name, files } of allCases(world)) yield { name, journal: journalOf(files) }
 }
-export const keyringOf = (world: World): readonly PublicKeyRecord[] => world.keyring
 
 /** What a failure says: enough to do it again. */
 export const again = (name: string): string =>

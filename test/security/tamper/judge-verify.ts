@@ -89,7 +89,8 @@ export function createVerifyJudge(world: World, crypto: Crypto = rememberingCryp
   /** `ledger verify`: the folder's own second head, and the seals that indexes keep of archived segments. */
   async function folderFault(files: Files, journal: Buffer, same: boolean): Promise<string | null> {
     const head = files.get(HEAD_FILE)
-    // With the newest one it is what was judged before; without one, or without segments, the command never says 0.
+    // With the newest one it is what was judged before, and without one the command never says 0. Without the first
+    // segments it says that they were archived: their seals are kept, and nothing tells deleting from archiving.
     if (same || head === undefined || head.equals(newestFile) || segments(files)[0] !== 1)
       return null
     const read = verifyLedger(journal, { ...options, head: head.toString('utf8') })

@@ -1,0 +1,35 @@
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { verifyLedger } from '../../../src/verify.js'
+import { agreement, checkWithPython, hasPythonChecker } from '../../support/python-checker.js'
+import { again, journals, RUNS_ALL } from './cases.js'
+import { rememberingCrypto } from './judge-verify.js'
+import type { World } from './operations/operation.js'
+import { makeWorld } from './world.js'
+
+/** examples/verify-python says of every journal of the suite what `verify` says, as far as it checks. */
+const runs = hasPythonChecker() ? describe : describe.skip
+let world: World
+beforeAll(async () => {
+  world = await makeWorld()
+})
+
+runs('the checker in Python', () => {
+  it('agrees with verify on every journal', async () => {
+    const cases = [...journals(world)]
+    const { keyring } = world
+    const checked = await checkWithPython(
+      cases.map(({ journal }) => journal),
+      keyring,
+    )
+    const crypto = rememberingCrypto()
+    const faults = cases.flatMap(({ name, journal }, index) => {
+      const python = checked[index]
+      if (python === undefined) return [`verify.py said nothing\n    ${again(name)}`]
+      const fault = agreement(verifyLedger(journal, { crypto, keys: keyring }), python)
+      return fault === null ? [] : [`${fault}\n    ${again(name)}`]
+    })
+    process.stdout.write(`tamper: verify.py: ${cases.length} journals\n`)
+    expect(faults).toEqual([])
+    if (RUNS_ALL) expect(cases.length).toBeGreaterThan(2_000)
+  }, 300_000)
+})
