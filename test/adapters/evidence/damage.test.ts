@@ -296,6 +296,17 @@ describe('keys', () => {
     expect(bench.evidence.findings().join()).toMatch(/key 1 is damaged/)
   })
 
+  it('calls a digest damaged, not erased, whose one copy was erased and whose other is damaged', async () => {
+    await bench.evidence.put(recordOf('a', [one], { subject: 'ada' }))
+    await bench.evidence.put(recordOf('b', [one], { subject: 'bob' }))
+    await bench.evidence.erase({ subject: 'bob' })
+    await bench.evidence.close()
+    flip(keyFile(), 128 + 70)
+    await bench.reopen()
+    expect(await bench.evidence.byDigest(one.digest)).toMatchObject({ state: 'damaged' })
+    expect(await bench.evidence.inIndex([one.digest])).toMatchObject([{ state: 'damaged' }])
+  })
+
   it('cuts a torn last key, which no acknowledged record is sealed under', async () => {
     await bench.evidence.put(recordOf('a', [one]))
     await bench.evidence.close()

@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
@@ -309,5 +311,27 @@ describe('private data', () => {
     const who = await plane.ask('GET', `/v1/evidence/${String(lines[3]?.evidence_digest)}`)
     expect(who.json()).toMatchObject({ parts: [{ value: { name: 'the-operator', did: 'ERASE' } }] })
     expect(lines.every(({ sig }) => typeof sig === 'string')).toBe(true)
+  })
+
+  it('is told as damaged where it was changed, as missing where its key is gone without a line', async () => {
+    const { actionId } = idsOf(await plane.refund('900.00', {}, 'to-be-lost'))
+    const told = async (): Promise<unknown[]> => {
+      const { status, json } = await plane.ask('GET', `/v1/evidence/${actionId}`)
+      return [status, json().code]
+    }
+    expect((await plane.ask('GET', `/v1/evidence/${actionId}`)).status).toBe(200)
+    const file = join(plane.rig.dir, 'data', 'evidence', 'segments', '0000000001.seg')
+    const whole = readFileSync(file)
+    const changed = Buffer.from(whole)
+    changed.writeUInt8((changed.at(-30) ?? 0) ^ 1, changed.length - 30)
+    writeFileSync(file, changed)
+    expect(await told()).toEqual([500, 'evidence_damaged'])
+    writeFileSync(file, whole)
+    while (plane.gate.read.evidenceRecords().detail === 'under way') {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const day = new Date().toISOString().slice(0, 10)
+    await plane.gate.data.evidence.erase({ operator: 'acme', day })
+    expect(await told()).toEqual([500, 'evidence_missing'])
   })
 })
