@@ -30,14 +30,16 @@ export async function prove(parts: Parts, keys: readonly PublicKeyRecord[]): Pro
     { ...parts, halts: () => [], world: () => ({ ...parts.world(), mode: 'enforce' }) },
   )
   if (dispatched) throw new GateError('canary_not_denied', 'the forbidden call reached dispatch')
-  const actionId = deniedAction(answer)
+  const actionId = deniedAction(answer, parts)
   await verifyRecord(actionId, parts, keys)
   return actionId
 }
 
-function deniedAction(answer: Answer): string {
+function deniedAction(answer: Answer, { journal, evidence }: Parts): string {
   if (answer.kind === 'unrecorded') {
-    throw new GateError('journal_unwritable', 'no capsule could be written at start')
+    const why = journal.health().reason ?? evidence.health().reason
+    const because = why === null ? '' : `: ${why}`
+    throw new GateError('journal_unwritable', `no capsule could be written at start${because}`)
   }
   if (answer.kind !== 'refused' || answer.code !== 'policy_denied') {
     const got = answer.kind === 'replayed' ? 'replayed' : answer.code

@@ -65,7 +65,12 @@ describe('a batch that was never finished', () => {
   it('is cut at any octet of it: back to the head before, and kept aside', async () => {
     const made = await written()
     const { bytes, covered } = made
+    // A start costs milliseconds: the places around each line end, and every 17th octet between them.
+    const ends = [8, 9, 10, 11, 12].map((lines) => upTo(bytes, lines))
+    const isTried = (size: number): boolean =>
+      size % 17 === 0 || ends.some((end) => Math.abs(end - size) <= 2)
     for (let size = covered + 1; size < bytes.length; size++) {
+      if (!isTried(size)) continue
       const found = await openOn(bytes.subarray(0, size), made)
       expect(found).toEqual({
         kind: 'opened',
@@ -92,7 +97,7 @@ describe('a batch that was never finished', () => {
         expect(found).toMatchObject({ kind: 'opened', seq: 8, kept: lost.subarray(covered) })
         expect(found.left).toEqual(bytes.subarray(0, covered))
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
   })
 })

@@ -112,7 +112,7 @@ describe('a sink', () => {
     const seen = sent(
       await tool.send(
         request(),
-        { ...RULE, deadlines: { connect_ms: 10_000, first_byte_ms: 10_000, total_ms: 200 } },
+        { ...RULE, deadlines: { connect_ms: 10_000, first_byte_ms: 10_000, total_ms: 2_000 } },
         sinkOf({ data: () => new Promise<void>(() => {}) }),
         ALLOWED,
       ),
