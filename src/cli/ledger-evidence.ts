@@ -2,13 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { auditRecords } from '../adapters/evidence/audit.js'
 import { EvidenceError } from '../adapters/evidence/error.js'
-import { publicFiles } from '../adapters/evidence/public-files.js'
 import { ownSecret } from '../config/secrets.js'
+import type { Capsule } from '../core/capsule/model.js'
 import { GateError } from '../core/error.js'
 import { createErasures, type Erasures } from '../core/journal/erasures.js'
 import { evidenceDigestsOf } from '../core/journal/evidence-digests.js'
 import { readLine } from '../core/journal/vocabulary.js'
 import type { Folder } from './data-folder.js'
+import { type Document, documentFindings } from './ledger-documents.js'
 import { ledgerFiles, readAll } from './ledger-files.js'
 import { EXIT, plain, print, printJson } from './output.js'
 
@@ -32,7 +33,15 @@ export type EvidenceReport =
   | { readonly kind: 'cannot_tell'; readonly why: string }
 
 /** Digests by what is known of them so far; a better state replaces a worse one. */
-type Due = { readonly seq: number; readonly member: string; state: State }
+type Due = {
+  readonly seq: number
+  readonly member: string
+  /** Decisions whose capsules name it: each put a record of its own. */
+  readonly decisions: Set<string>
+  /** Records under erased keys that name it. */
+  dark: number
+  state: State
+}
 type State =
   | { readonly kind: 'missing' }
   | { readonly kind: 'erased'; readonly key: string }
@@ -61,6 +70,7 @@ export async function compareEvidence({
         const known = due.get(digest)
         if (known === undefined) continue
         isNamed = true
+        if (state.kind === 'erased') known.dark++
         if (RANK[state.kind] > RANK[known.state.kind]) known.state = state
       }
       if (state.kind === 'damaged' && !isNamed) findings.push(unnamed(state.detail))
@@ -71,8 +81,6 @@ export async function compareEvidence({
   }
   return summed(due, erasures, under, findings)
 }
-
-type Document = { readonly seq: number; readonly member: string }
 
 async function readDue(data: string): Promise<{
   readonly due: Map<string, Due>
@@ -95,32 +103,20 @@ async function readDue(data: string): Promise<{
       }
     }
     for (const { member, digest } of evidenceDigestsOf(line)) {
-      if (!due.has(digest)) due.set(digest, { seq: line.seq, member, state: { kind: 'missing' } })
+      const known = due.get(digest) ?? newDue(line.seq, member)
+      due.set(digest, known)
+      if (line.type === 'CAPSULE') known.decisions.add(decisionOf(line.capsule))
     }
   }
   return { due, erasures, documents }
 }
 
-/** Without the manifest and the policies nobody can derive the verdicts again (DESIGN §5). */
-async function documentFindings(
-  evidence: string,
-  documents: ReadonlyMap<string, Document>,
-): Promise<EvidenceFinding[]> {
-  const files = publicFiles(join(evidence, 'public'))
-  const findings: EvidenceFinding[] = []
-  for (const [digest, { seq, member }] of documents) {
-    const found = (state: EvidenceFinding['state'], detail: string): void => {
-      findings.push({ state, detail, seq, member, digest })
-    }
-    try {
-      if ((await files.get(digest)) === null) found('missing', 'no public document has it')
-    } catch (error) {
-      if (!(error instanceof EvidenceError)) throw error
-      found('damaged', error.message)
-    }
-  }
-  return findings
-}
+const newDue = (seq: number, member: string): Due => ({
+  ...{ seq, member, decisions: new Set<string>(), dark: 0 },
+  state: { kind: 'missing' },
+})
+const decisionOf = (capsule: Capsule): string =>
+  capsule['dev.capsulegate.decision_id'] ?? capsule.action_id
 
 type Audited = ReturnType<typeof auditRecords> extends Generator<infer R> ? R : never
 
@@ -152,7 +148,7 @@ function summed(
   const findings: EvidenceFinding[] = [...unread]
   const erased = new Map<string, ErasedBy>()
   let present = 0
-  for (const [digest, { seq, member, state }] of due) {
+  for (const [digest, { seq, member, decisions, dark, state }] of due) {
     const found = (of: EvidenceFinding['state'], detail: string): void => {
       findings.push({ state: of, detail, seq, member, digest })
     }
@@ -175,6 +171,9 @@ function summed(
             'missing',
             `${records} records name the key that line ${by.seq} erased, which darkened ${by.records}`,
           )
+        } else if (decisions.size > dark) {
+          // Equal octets have one digest: what was erased of one call does not explain another's.
+          found('missing', `${decisions.size} calls need it, and ${dark} records of it were erased`)
         } else {
           const digests = (erased.get(state.key)?.digests ?? 0) + 1
           erased.set(state.key, { seq: by.seq, at: by.at, digests })
