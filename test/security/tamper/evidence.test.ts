@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { compareEvidence } from '../../../src/cli/ledger-evidence.js'
 import { cli } from '../../cli/support.js'
 import { type Case, pairs, RUNS_ALL, singles } from './cases.js'
-import { HEAD_FILE, writeFolder } from './folder.js'
+import { HEAD_FILE, withFile, writeFolder } from './folder.js'
+import { EVIDENCE_KEYS, type FrameAt, frames, segmentPaths, slotOf } from './frames.js'
 import { createEvidenceJudge, type EvidenceJudge } from './judge-evidence.js'
 import { EVIDENCE_CHANGED } from './operations/evidence.js'
 import type { World } from './operations/operation.js'
@@ -26,6 +29,8 @@ afterAll(() => {
 })
 
 const PAIRS = 150
+const without = (bytes: Buffer, { offset, length }: FrameAt): Buffer =>
+  Buffer.concat([bytes.subarray(0, offset), bytes.subarray(offset + length)])
 
 describe('evidence in the hands of someone without its key', () => {
   it('is whole as it was left, with what was erased', async () => {
@@ -41,6 +46,35 @@ describe('evidence in the hands of someone without its key', () => {
     }
     await runCases('evidence', cases(), judge, 250)
   }, 300_000)
+
+  // An erasure's line counts the records it darkened and does not say which: one of them, whose digests other records
+  // have too, may be taken away and another given its key. Closing it takes a digest of their heads in the line.
+  it.failing('does not count as erased where a record took the place of an erased one', async () => {
+    const { files } = world.story
+    const keys = files.get(EVIDENCE_KEYS) as Buffer
+    const path = segmentPaths(files)[0] as string
+    const bytes = Buffer.from(files.get(path) as Buffer)
+    const all = frames(bytes)
+    const isDark = ({ keyId }: FrameAt): boolean => slotOf(keys, keyId)[0] === 2
+    const live = all.filter((frame) => !isDark(frame))
+    const spare = all.find(
+      (frame) =>
+        isDark(frame) && judge.lost(withFile(files, path, without(bytes, frame))).size === 0,
+    )
+    const hidden = live.find(
+      (frame) => judge.lost(withFile(files, path, without(bytes, frame))).size > 0,
+    )
+    if (spare === undefined || hidden === undefined)
+      throw new Error('the story has no such records')
+    spare.keyId.copy(bytes, hidden.offset + 44)
+    const end = hidden.offset + 12 + bytes.readUInt32BE(hidden.offset + 4)
+    bytes.writeUInt32BE(crc32(bytes.subarray(hidden.offset, end)), end)
+    const dir = mkdtempSync(join(root, 'case-'))
+    writeFolder(dir, withFile(files, path, without(bytes, spare)))
+    const masterKey = join(dir, 'data', 'keys', 'evidence.key')
+    const report = await compareEvidence({ data: join(dir, 'data'), masterKey })
+    expect(report.kind === 'compared' && report.findings.length > 0).toBe(true)
+  })
 
   it.each([
     ['evidence-file-removed (data/evidence/segments/0000000001.seg)', 'missing'],

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { EVIDENCE, type Files, withFile, withoutFile } from '../folder.js'
-import { EVIDENCE_KEYS, frames, SLOT_BYTES, segmentPaths } from '../frames.js'
+import { EVIDENCE_KEYS, type FrameAt, frames, SLOT_BYTES, segmentPaths, slotOf } from '../frames.js'
 import type { Random } from '../random.js'
 import type { Operation } from './operation.js'
 
@@ -97,6 +97,34 @@ const removing = (name: string, adversary: string, of: (path: string) => boolean
 })
 const isPublic = (path: string): boolean => path.startsWith(`${EVIDENCE}/public/`)
 
+const OF_DIGEST: Operation = {
+  name: 'evidence-of-digest-removed',
+  adversary: 'Someone removes every record of one digest, but for those that were erased.',
+  targets: () => Array.from({ length: 24 }, (_, round) => String(round)),
+  apply(files, _, random) {
+    const keys = files.get(EVIDENCE_KEYS) ?? Buffer.alloc(0)
+    const isLive = ({ keyId }: FrameAt): boolean => slotOf(keys, keyId)[0] === 1
+    const paths = segmentPaths(files)
+    const digests = paths.flatMap((path) =>
+      frames(files.get(path) as Buffer)
+        .filter(isLive)
+        .flatMap((frame) => frame.digests),
+    )
+    if (digests.length === 0) return null
+    const digest = random.pick([...new Set(digests)])
+    return paths.reduce((changed, path) => {
+      const bytes = files.get(path) as Buffer
+      const gone = frames(bytes).filter((frame) => isLive(frame) && frame.digests.includes(digest))
+      const rest = gone.reduceRight(
+        (left, { offset, length }) =>
+          Buffer.concat([left.subarray(0, offset), left.subarray(offset + length)]),
+        bytes,
+      )
+      return gone.length === 0 ? changed : withFile(changed, path, rest)
+    }, files)
+  },
+}
+
 export const EVIDENCE_CHANGED: readonly Operation[] = [
   removing('evidence-file-removed', 'Someone deletes a file of the store.', (path) =>
     path.startsWith(`${EVIDENCE}/`),
@@ -142,6 +170,7 @@ export const EVIDENCE_CHANGED: readonly Operation[] = [
     SEGMENTS,
     onRecord((bytes, from, to) => Buffer.concat([bytes, bytes.subarray(from, to)])),
   ),
+  OF_DIGEST,
   onFiles(
     'evidence-record-darkened',
     'Someone gives a record the key of an erased one.',
