@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { auditRecords } from '../adapters/evidence/audit.js'
+import { nodeCrypto } from '../adapters/crypto-node.js'
+import { type AuditedRecord, auditRecords } from '../adapters/evidence/audit.js'
 import { EvidenceError } from '../adapters/evidence/error.js'
 import { ownSecret } from '../config/secrets.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { GateError } from '../core/error.js'
+import { sealedNames } from '../core/evidence/sealed-names.js'
 import { createErasures, type Erasures } from '../core/journal/erasures.js'
 import { evidenceDigestsOf } from '../core/journal/evidence-digests.js'
 import { readLine } from '../core/journal/vocabulary.js'
@@ -59,12 +61,12 @@ export async function compareEvidence({
   }
   // Lines first: their evidence was put before them, so a gate that runs meanwhile adds nothing missing.
   const { due, erasures, documents } = await readDue(data)
-  const under = new Map<string, number>()
+  const under = new Map<string, Dark>()
   const findings: EvidenceFinding[] = await documentFindings(join(data, 'evidence'), documents)
   try {
     for (const record of auditRecords(join(data, 'evidence'), ownSecret(masterKey, 32))) {
       const state: State = stateOf(record)
-      if (state.kind === 'erased') under.set(state.key, (under.get(state.key) ?? 0) + 1)
+      if (record.state === 'erased') addDark(under, record)
       let isNamed = false
       for (const digest of record.digests) {
         const known = due.get(digest)
@@ -118,9 +120,20 @@ const newDue = (seq: number, member: string): Due => ({
 const decisionOf = (capsule: Capsule): string =>
   capsule['dev.capsulegate.decision_id'] ?? capsule.action_id
 
-type Audited = ReturnType<typeof auditRecords> extends Generator<infer R> ? R : never
+/** What stands under a key that is gone. */
+type Dark = { records: number; readonly names: Set<string> }
 
-function stateOf(record: Audited): State {
+function addDark(
+  under: Map<string, Dark>,
+  { key, names }: Extract<AuditedRecord, { readonly state: 'erased' }>,
+): void {
+  const dark = under.get(key) ?? { records: 0, names: new Set<string>() }
+  dark.records++
+  for (const name of names) dark.names.add(name)
+  under.set(key, dark)
+}
+
+function stateOf(record: AuditedRecord): State {
   switch (record.state) {
     case 'read':
       return { kind: 'present' }
@@ -142,11 +155,12 @@ const unnamed = (detail: string): EvidenceFinding => ({
 function summed(
   due: ReadonlyMap<string, Due>,
   erasures: Erasures,
-  under: ReadonlyMap<string, number>,
+  under: ReadonlyMap<string, Dark>,
   unread: readonly EvidenceFinding[],
 ): EvidenceReport {
   const findings: EvidenceFinding[] = [...unread]
   const erased = new Map<string, ErasedBy>()
+  const misfits = misfitting(under, erasures)
   let present = 0
   for (const [digest, { seq, member, decisions, dark, state }] of due) {
     const found = (of: EvidenceFinding['state'], detail: string): void => {
@@ -164,13 +178,15 @@ function summed(
         break
       case 'erased': {
         const by = erasures.of(state.key)
-        const records = under.get(state.key) ?? 0
+        const records = under.get(state.key)?.records ?? 0
         if (by === null) found('missing', 'its key was destroyed, and no line says so')
         else if (by.records !== null && records > by.records) {
           found(
             'missing',
             `${records} records name the key that line ${by.seq} erased, which darkened ${by.records}`,
           )
+        } else if (misfits.has(state.key)) {
+          found('missing', `other records are under the key that line ${by.seq} erased`)
         } else if (decisions.size > dark) {
           // Equal octets have one digest: what was erased of one call does not explain another's.
           found('missing', `${decisions.size} calls need it, and ${dark} records of it were erased`)
@@ -183,6 +199,16 @@ function summed(
   }
   findings.sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
   return { kind: 'compared', present, erased: [...erased.values()], findings }
+}
+
+/** Keys under which other records stand than those that the line of their erasure darkened. */
+function misfitting(under: ReadonlyMap<string, Dark>, erasures: Erasures): ReadonlySet<string> {
+  const keys = new Set<string>()
+  for (const [key, { names }] of under) {
+    const said = erasures.of(key)?.names ?? null
+    if (said !== null && said !== sealedNames(names, nodeCrypto)) keys.add(key)
+  }
+  return keys
 }
 
 const MAX_SHOWN = 50

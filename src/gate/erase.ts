@@ -26,8 +26,8 @@ export async function eraseEvidence(
   const who = await recordActor(by, { did: 'ERASE', scope: what }, parts)
   await parts.journal.append([signed('EVIDENCE_ERASING', { ...what, ...who }, parts)])
   const records = await parts.evidence.erase(scope)
-  await parts.journal.append([signed('EVIDENCE_ERASED', { ...what, ...who, records }, parts)], {
-    urgent: true,
-  })
+  const names = key === null ? {} : { names_digest: await parts.evidence.namesUnder(key) }
+  const erased = { ...what, ...who, ...names, records }
+  await parts.journal.append([signed('EVIDENCE_ERASED', erased, parts)], { urgent: true })
   return { records }
 }

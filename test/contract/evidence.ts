@@ -197,6 +197,11 @@ export function evidenceContract(driver: string, open: () => Promise<EvidenceBen
       ])
       await evidence.erase({ subject: 'ada' })
       expect(await evidence.keyOf({ subject: 'ada' })).toBeNull()
+      // By the words of docs/capsule.md alone.
+      const names = [sha256('a').toString('hex'), one.digest, shared.digest].map((name) =>
+        name.slice(0, 16),
+      )
+      const under = sha256(names.sort().join('\n')).toString('hex')
       for (const start of [async () => evidence, bench.reopen]) {
         const store = await start()
         expect(await store.inIndex(asked)).toEqual([
@@ -204,6 +209,7 @@ export function evidenceContract(driver: string, open: () => Promise<EvidenceBen
         ])
         expect(await store.inIndex(['no digest', ''])).toEqual([missing, missing])
         expect(await store.inIndex([])).toEqual([])
+        expect(await store.namesUnder(String(key))).toBe(under)
       }
     })
 

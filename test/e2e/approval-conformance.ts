@@ -106,9 +106,9 @@ export function approvalConformance(
       const documentDigest = digest ?? approval?.documentDigest ?? '0'.repeat(64)
       return at.gate.resolve({ approvalId: id, documentDigest, decider, outcome })
     }
-    /** Named points instead of sleeps: the deadline's timer alone, or a waiting caller's beside it. */
+    /** Named points instead of sleeps: the deadline's timer alone, or a waiting caller's beside it, and the newest head's. */
     async function timers(count: number): Promise<void> {
-      while (time.waiting() !== count) await new Promise((resolve) => setImmediate(resolve))
+      while (time.waiting() !== count + 1) await new Promise((resolve) => setImmediate(resolve))
     }
     async function waitedFor(): Promise<string> {
       await timers(2)

@@ -468,11 +468,14 @@ describe('standing grants', () => {
 
 describe('waiting', () => {
   const waiting = (call = LARGE) => ({ ...call, waitSeconds: 20 })
-  /** A named point instead of a sleep: the 202's own line, then the waiter's timer. */
+  /**
+   * A named point instead of a sleep: the 202's own line, then the waiter's timer, beside those of the deadline
+   * and of the newest head.
+   */
   async function opened(): Promise<string> {
     for (;;) {
       const [open] = await at.gate.parts.state.approvals()
-      if (open !== undefined && time.waiting() >= 2) return open.approvalId
+      if (open !== undefined && time.waiting() >= 3) return open.approvalId
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
@@ -509,7 +512,7 @@ describe('waiting', () => {
     const how = tool()
     const answers = Array.from({ length: 10 }, () => run(waiting(), how))
     const id = await opened()
-    while (time.waiting() < 11) await new Promise((resolve) => setImmediate(resolve))
+    while (time.waiting() < 12) await new Promise((resolve) => setImmediate(resolve))
     await say(id)
     const codes = (await Promise.all(answers)).map((answer) => 'code' in answer && answer.code)
     expect(codes.filter((code) => code === 'executed')).toHaveLength(1)

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Frame, readFrame, scanSegment } from './frame.js'
+import { NAME_BYTES } from '../../core/evidence/sealed-names.js'
+import { type Frame, type Head, readFrame, scanSegment } from './frame.js'
 import { readKeys } from './key-store.js'
 import { readingOf } from './lookup.js'
 import { deriveMasterKey } from './master-key.js'
@@ -9,7 +10,8 @@ import { segmentFiles } from './segment-files.js'
 /** One record of a store, opened as far as that goes; `digests` are those its head names. */
 export type AuditedRecord = { readonly where: string; readonly digests: readonly string[] } & (
   | { readonly state: 'read' }
-  | { readonly state: 'erased'; readonly key: string }
+  /** `names` as the index of the store has them. */
+  | { readonly state: 'erased'; readonly key: string; readonly names: readonly string[] }
   | { readonly state: 'damaged'; readonly detail: string }
 )
 
@@ -45,7 +47,13 @@ export function* auditRecords(dir: string, masterKey: Uint8Array): Generator<Aud
     const reading = readingOf(keys, frame, where)
     switch (reading.state) {
       case 'erased':
-        return { where, digests, state: 'erased', key: head.keyId.toString('hex') }
+        return {
+          where,
+          digests,
+          state: 'erased',
+          key: head.keyId.toString('hex'),
+          names: named(head),
+        }
       case 'damaged':
         return { where, digests, state: 'damaged', detail: reading.detail }
       case 'read': {
@@ -57,3 +65,6 @@ export function* auditRecords(dir: string, masterKey: Uint8Array): Generator<Aud
     }
   }
 }
+
+const named = ({ action, digests }: Head): readonly string[] =>
+  [action, ...digests].map((name) => name.toString('hex', 0, NAME_BYTES))

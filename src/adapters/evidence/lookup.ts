@@ -3,7 +3,7 @@ import type { EvidencePart, Found } from '../../ports.js'
 import { FRAME_START, type Frame, frameLength, openBody, readFrame } from './frame.js'
 import type { KeyStore } from './key-store.js'
 import { type Decoded, decodeRecord, sha256 } from './record.js'
-import { inMemory, type Segment, type SegmentFiles } from './segment-files.js'
+import { inMemory, type Segment, type SegmentFiles, type SegmentIndex } from './segment-files.js'
 
 /** One record that was found, as far as it can be read. */
 type Reading =
@@ -105,9 +105,17 @@ export async function findByDigest(shelf: Shelf, digest: string): Promise<Found<
 
 export async function countUnder(shelf: Shelf, keySlot: number): Promise<number> {
   let count = 0
-  for (const { number, open: segment } of shelf.segments()) {
-    const index = segment === null ? await shelf.files.index(number) : inMemory(segment.index)
-    count += await index.count(keySlot)
-  }
+  for await (const index of indexesOf(shelf)) count += await index.count(keySlot)
   return count
+}
+
+export async function namesUnder(shelf: Shelf, keySlot: number): Promise<readonly string[]> {
+  const names: string[] = []
+  for await (const index of indexesOf(shelf)) names.push(...(await index.names(keySlot)))
+  return names
+}
+
+async function* indexesOf({ files, segments }: Shelf): AsyncGenerator<SegmentIndex> {
+  for (const { number, open: segment } of segments())
+    yield segment === null ? await files.index(number) : inMemory(segment.index)
 }

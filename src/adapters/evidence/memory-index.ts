@@ -1,3 +1,4 @@
+import { NAME_BYTES } from '../../core/evidence/sealed-names.js'
 import type { Head } from './frame.js'
 
 /** Where a record stands, and under which key: enough to count what an erasure darkens. */
@@ -14,7 +15,7 @@ export type MemoryIndex = {
   readonly perKey: ReadonlyMap<number, number>
 }
 
-export const PREFIX_BYTES = 8
+export const PREFIX_BYTES = NAME_BYTES
 const prefixOf = (digest: Buffer): string => digest.toString('latin1', 0, PREFIX_BYTES)
 
 export function createMemoryIndex(): MemoryIndex {

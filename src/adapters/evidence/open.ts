@@ -1,14 +1,16 @@
 import { existsSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { sealedNames } from '../../core/evidence/sealed-names.js'
 import { isHex64 } from '../../core/hex.js'
 import type { ErasureScope, Evidence, EvidenceRecord } from '../../ports.js'
+import { nodeCrypto } from '../crypto-node.js'
 import { syncFolder, TEMPORARY } from './durable-file.js'
 import { EvidenceError } from './error.js'
 import { type Head, sealFrame } from './frame.js'
 import { openKeyStore } from './key-store.js'
 import { lockFolder } from './lock.js'
 import { createLook } from './look.js'
-import { countUnder, findByAction, findByDigest, type Shelf } from './lookup.js'
+import { countUnder, findByAction, findByDigest, namesUnder, type Shelf } from './lookup.js'
 import { deriveMasterKey } from './master-key.js'
 import { publicFiles } from './public-files.js'
 import { encodeRecord, sha256 } from './record.js'
@@ -139,6 +141,12 @@ function opened(
     async keyOf(scope) {
       mustBeOpen()
       return keys.idOf(erasedScope(scope))
+    },
+    async namesUnder(key) {
+      mustBeOpen()
+      await writer.drained()
+      const slot = Buffer.from(key, 'hex').readUInt32BE(0)
+      return sealedNames(await namesUnder(shelf, slot), nodeCrypto)
     },
     async erase(scope) {
       mustBeOpen()

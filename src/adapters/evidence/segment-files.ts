@@ -18,6 +18,7 @@ import {
   findInSidecar,
   isSidecarSound,
   loadSidecar,
+  namesInSidecar,
   writeSidecar,
 } from './sidecar.js'
 
@@ -35,12 +36,19 @@ export type SegmentIndex = {
   /** The whole of it in memory, for many look-ups at once. */
   load(): Promise<Finder>
   count(keySlot: number): Promise<number>
+  /** The prefixes of all entries under that key, hex. */
+  names(keySlot: number): Promise<readonly string[]>
 }
 
 export const inMemory = (index: MemoryIndex): SegmentIndex => ({
   find: async (digest) => index.find(digest),
   load: async () => index.find,
   count: async (keySlot) => index.perKey.get(keySlot) ?? 0,
+  names: async (keySlot) =>
+    index
+      .sorted()
+      .filter(([, place]) => place.keySlot === keySlot)
+      .map(([prefix]) => Buffer.from(prefix, 'latin1').toString('hex')),
 })
 
 export type SegmentFiles = ReturnType<typeof segmentFiles>
@@ -121,6 +129,7 @@ export function segmentFiles(folder: string, seams: Seams, report: (finding: str
         find: (digest) => findInSidecar(side, digest),
         load: () => loadSidecar(side),
         count: (keySlot) => countInSidecar(side, keySlot),
+        names: (keySlot) => namesInSidecar(side, keySlot),
       }
     },
   }

@@ -164,3 +164,13 @@ export async function countInSidecar(path: string, keySlot: number): Promise<num
     return 0
   })
 }
+
+export async function namesInSidecar(path: string, keySlot: number): Promise<readonly string[]> {
+  const entries = await within(path, (file, layout) => readAt(file, HEAD, layout.entries * ENTRY))
+  const names: string[] = []
+  for (let at = 0; at + ENTRY <= entries.length; at += ENTRY) {
+    const end = at + PREFIX_BYTES
+    if (entries.readUInt32BE(end) === keySlot) names.push(entries.toString('hex', at, end))
+  }
+  return names
+}

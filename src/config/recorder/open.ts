@@ -197,6 +197,7 @@ function evidenceOf(post: Post, thread: Thread, status: () => Status): OpenedEvi
     byDigest: (digest) => ask({ kind: 'by_digest', digest }) as ReturnType<Evidence['byDigest']>,
     inIndex: (digests) => ask({ kind: 'in_index', digests }) as ReturnType<Evidence['inIndex']>,
     keyOf: (scope) => ask({ kind: 'key_of', scope }) as Promise<string | null>,
+    namesUnder: (key) => ask({ kind: 'names_under', key }) as Promise<string>,
     putPublic: (digest, bytes) =>
       ask({ kind: 'put_public', digest, bytes: owned(bytes) }) as Promise<void>,
     getPublic: (digest) => ask({ kind: 'get_public', digest }) as Promise<Uint8Array | null>,

@@ -39,6 +39,7 @@ export type Request =
   | { readonly kind: 'by_digest'; readonly digest: string }
   | { readonly kind: 'in_index'; readonly digests: readonly string[] }
   | { readonly kind: 'key_of'; readonly scope: ErasureScope }
+  | { readonly kind: 'names_under'; readonly key: string }
   | { readonly kind: 'put_public'; readonly digest: string; readonly bytes: Uint8Array }
   | { readonly kind: 'get_public'; readonly digest: string }
   | { readonly kind: 'erase'; readonly scope: ErasureScope }

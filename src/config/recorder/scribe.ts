@@ -120,6 +120,8 @@ async function handle(request: Request, { journal, evidence }: Stores): Promise<
       return evidence.inIndex(request.digests)
     case 'key_of':
       return evidence.keyOf(request.scope)
+    case 'names_under':
+      return evidence.namesUnder(request.key)
     case 'put_public':
       return evidence.putPublic(request.digest, request.bytes)
     case 'get_public':

@@ -1,7 +1,13 @@
 import type { Line } from './vocabulary.js'
 
 /** The line that says that a key was destroyed on purpose. */
-export type Erasure = { readonly seq: number; readonly at: string; readonly records: number | null }
+export type Erasure = {
+  readonly seq: number
+  readonly at: string
+  /** How many records went dark, and the digest of their names; null where the line does not say. */
+  readonly records: number | null
+  readonly names: string | null
+}
 
 export type Erasures = {
   add(line: Line): void
@@ -21,11 +27,11 @@ export function createErasures(): Erasures {
     add(line) {
       const { seq, at } = line
       if (line.type === 'EVIDENCE_ERASING') {
-        if (line.key !== undefined) named.set(line.key, { seq, at, records: null })
+        if (line.key !== undefined) named.set(line.key, { seq, at, records: null, names: null })
       } else if (line.type === 'EVIDENCE_ERASED') {
-        const { key, records } = line
-        if (key !== undefined) named.set(key, { seq, at, records })
-        else if (records > 0) older ??= { seq, at, records: null }
+        const { key, records, names_digest: names = null } = line
+        if (key !== undefined) named.set(key, { seq, at, records, names })
+        else if (records > 0) older ??= { seq, at, records: null, names: null }
       }
     },
     of: (key) => named.get(key) ?? older,

@@ -89,14 +89,14 @@ describe('why a key is gone', () => {
   it('is told by the line that names it, and by no other', () => {
     const erasures = createErasures()
     erasures.add(erased(4, { key: 'aa' }))
-    expect(erasures.of('aa')).toEqual({ seq: 4, at: TIME, records: 2 })
+    expect(erasures.of('aa')).toEqual({ seq: 4, at: TIME, records: 2, names: null })
     expect(erasures.of('bb')).toBeNull()
   })
 
   it('is told by the order to erase, where a stop came before it was told done', () => {
     const erasures = createErasures()
     erasures.add(lineOf('EVIDENCE_ERASING', { ...subject, key: 'aa' }, 3))
-    expect(erasures.of('aa')).toEqual({ seq: 3, at: TIME, records: null })
+    expect(erasures.of('aa')).toEqual({ seq: 3, at: TIME, records: null, names: null })
     erasures.add(erased(4, { key: 'aa' }))
     expect(erasures.of('aa')?.seq).toBe(4)
   })
@@ -104,7 +104,7 @@ describe('why a key is gone', () => {
   it('is told by a line of 0.1, which names no key, unless that line darkened nothing', () => {
     const erasures = createErasures()
     erasures.add(lineOf('EVIDENCE_ERASING', subject, 1))
-    erasures.add(erased(2, { records: 0 }))
+    erasures.add(erased(2, { records: 0, names: null }))
     expect(erasures.of('aa')).toBeNull()
     erasures.add(erased(3, {}))
     expect(erasures.of('aa')?.seq).toBe(3)

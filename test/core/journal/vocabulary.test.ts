@@ -149,7 +149,7 @@ const FULL: readonly (readonly [name: string, type: LineType, members: object])[
   [
     'EVIDENCE_ERASED of a subject',
     'EVIDENCE_ERASED',
-    { subject_tag: D, ...actor, key: 'ab', records: 3 },
+    { subject_tag: D, ...actor, key: 'ab', names_digest: D, records: 3 },
   ],
   ['EVIDENCE_ERASING of before pseudonyms', 'EVIDENCE_ERASING', { subject_tag: D, by: 'ops' }],
   [

@@ -87,8 +87,8 @@ export const OPERATE_LINES = {
   }),
   EVIDENCE_ERASED: line({
     signed: true,
-    says: 'The key is gone, and so many records with it. `actor` and `by` as in HALT.',
-    members: erasure({ records: count }),
+    says: 'The key is gone, and so many records with it; `names_digest` is of the names they have in the index of the store. `actor` and `by` as in HALT.',
+    members: erasure({ records: count, names_digest: optional(digest) }),
     shown: ['operator', 'day', 'actor', 'records'],
   }),
   HEAD: line({
