@@ -47,6 +47,26 @@ describe('evidence in the hands of someone without its key', () => {
     await runCases('evidence', cases(), judge, 250)
   }, 300_000)
 
+  it('is missing where only an erased record of another call has the same octets', async () => {
+    const { files } = world.story
+    const keys = files.get(EVIDENCE_KEYS) as Buffer
+    const isDark = ({ keyId }: FrameAt): boolean => slotOf(keys, keyId)[0] === 2
+    const all = segmentPaths(files).flatMap((path) => frames(files.get(path) as Buffer))
+    const dark = new Set(all.filter(isDark).flatMap(({ digests }) => digests))
+    const shared = all
+      .filter((frame) => !isDark(frame))
+      .flatMap(({ digests }) => digests.filter((digest) => dark.has(digest)))
+    const left = segmentPaths(files).reduce((changed, path) => {
+      const bytes = files.get(path) as Buffer
+      const rest = frames(bytes)
+        .filter((frame) => !isDark(frame) && frame.digests.some((each) => shared.includes(each)))
+        .reduceRight(without, bytes)
+      return withFile(changed, path, rest)
+    }, files)
+    expect(judge.lost(left).size).toBeGreaterThan(0)
+    expect(await judge.judge(left)).toBeNull()
+  })
+
   // An erasure's line has a digest of the names of what it darkened: no other record can take the place of one.
   it('does not count as erased where a record took the place of an erased one', async () => {
     const { files } = world.story

@@ -130,7 +130,8 @@ export const SEGMENTS_CHANGED: readonly Operation[] = [
       if (bytes.length < 2) return null
       const out = Buffer.from(bytes)
       const from = random.int(bytes.length - 1)
-      return withFile(files, segmentFile(number), out.fill(0, from, from + 1 + random.int(512)))
+      const to = Math.min(bytes.length, from + 1 + random.int(512))
+      return withFile(files, segmentFile(number), out.fill(0, from, to))
     },
   ),
 ]
