@@ -12,7 +12,7 @@ import { LINES_CHANGED } from './operations/lines.js'
 import type { Operation, World } from './operations/operation.js'
 import { randomOf } from './random.js'
 import { isHead, type Row, relink, rowsOf, withRows } from './rows.js'
-import { MANIFEST, POLICIES } from './story.js'
+import { MANIFEST, POLICIES } from './shop.js'
 import { makeWorld } from './world.js'
 
 /** The forgeries one would try first, against a whole gate: what it signs at its start stays the truth. */

@@ -9,7 +9,7 @@ import { again, type Case, RUNS_ALL, startCases } from './cases.js'
 import { type Files, HEAD_FILE, journalOf, quickFolder, readFolder, writeFolder } from './folder.js'
 import type { World } from './operations/operation.js'
 import { type Row, rowsOf } from './rows.js'
-import { MANIFEST, POLICIES } from './story.js'
+import { MANIFEST, POLICIES } from './shop.js'
 import { makeWorld } from './world.js'
 
 /** The same as a user would meet it: `serve` in a process of its own, on a folder that was changed. */

@@ -11,6 +11,7 @@ import { answered, decide, fakeTime, person, tool, unreachable } from '../../sup
 import { httpCall } from '../../support/manifests.js'
 import { OTHER_TOKEN, type Rig, rig, TOKEN } from '../../support/rig.js'
 import { type Files, readFolder } from './folder.js'
+import { MANIFEST, POLICIES } from './shop.js'
 
 /**
  * One honest data folder, written by a real gate: what every case of this suite begins with. It has each type of
@@ -25,44 +26,6 @@ export type Story = {
   readonly secret: string
 }
 
-export const MANIFEST = `id: com.acme.shop
-tools:
-  create_refund:
-    match: POST /v1/refunds
-    args: {order: string, currency: string, amount: decimal}
-    irreversibility: one_way_consequential
-    constraints:
-      amount_cap: {amount: {lte: "500.00"}}
-      daily_sum: {sum: {of: amount, max: "5000.00", window: 24h, per: [$agent]}}
-    hitl: {ttl_seconds: 604800, refusal_seconds: 604800}
-  close_account:
-    match: POST /v1/accounts/close
-    args: {account: string}
-    hitl: {ttl_seconds: 604800, reminders_seconds: [60]}
-  call_driver:
-    match: POST /v1/calls
-    args: {driver: string}
-    hitl: {ttl_seconds: 600}
-  send_voucher:
-    match: POST /v1/vouchers
-    args: {customer: string, amount: decimal}
-  write_note:
-    match: POST /v1/notes
-    args: {customer: string, note: string}
-    subject: customer
-    capture: full
-`
-export const POLICIES = `
-@id("support") permit (principal == Agent::"support-bot", action, resource);
-@id("large-refund") @hem("required") forbid (principal, action == Action::"create_refund", resource)
-when { context.args.amount.greaterThan(decimal("100.0")) } unless { context.approval.granted };
-@id("closings") @hem("required") forbid (principal, action == Action::"close_account", resource)
-unless { context.approval.granted };
-@id("calls") @hem("required") forbid (principal, action == Action::"call_driver", resource)
-unless { context.approval.granted };
-@id("vouchers") @hem("required") forbid (principal, action == Action::"send_voucher", resource)
-unless { context.approval.granted };
-`
 const HOURS = 60 * 60 * 1000
 /** So that four segments and more are closed. */
 const SEGMENT_BYTES = 14 * 1024

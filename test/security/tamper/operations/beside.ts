@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import { canonicalOf } from '../../../../src/core/json/build.js'
 import {
-  type Files,
   HEAD_FILE,
   indexFile,
   SNAPSHOT,
@@ -10,6 +8,7 @@ import {
   withoutFile,
 } from '../folder.js'
 import { type Operation, once, type World } from './operation.js'
+import { readObject, snapshotOf } from './snapshot-file.js'
 
 /** What stands beside the lines: indexes, the snapshot, the second head. */
 const sha256 = (bytes: string | Uint8Array): string =>
@@ -41,14 +40,6 @@ const onIndex = (
     return changed.equals(bytes) ? null : withFile(files, indexFile(number), changed)
   },
 })
-/** Null for what another operation broke. */
-function readObject(text: string): { [name: string]: unknown } | null {
-  try {
-    return JSON.parse(text) as { [name: string]: unknown }
-  } catch {
-    return null
-  }
-}
 type Header = { entries: number; capsules: number; sha256: string; [name: string]: unknown }
 /** An index whose checksum fits what it says: that takes no key. */
 function indexOf(bytes: Buffer, change: (header: Header, body: Buffer) => Buffer): Buffer {
@@ -92,24 +83,6 @@ const onHead = (
   },
 })
 const twoSlots = (text: string): Buffer => Buffer.concat([slotOf(text), slotOf(text)])
-
-function snapshotOf(
-  files: Files,
-  change: (header: { [name: string]: unknown }, state: string) => string,
-  sign: ((message: Uint8Array) => { kid: string; sig: string }) | null,
-): Files | null {
-  const bytes = files.get(SNAPSHOT)
-  const end = bytes?.indexOf(LF) ?? -1
-  if (bytes === undefined || end < 0) return null
-  const header = readObject(bytes.toString('utf8', 0, end))
-  if (header === null || readObject(bytes.toString('utf8', end + 1)) === null) return null
-  const state = change(header, bytes.toString('utf8', end + 1))
-  header.state_sha256 = sha256(state)
-  const { kid: _, sig: __, ...signed } = header
-  const text = `capsule-gate/snapshot/v1\n${canonicalOf({ ...signed } as Parameters<typeof canonicalOf>[0])}`
-  Object.assign(header, sign?.(Buffer.from(text)) ?? {})
-  return withFile(files, SNAPSHOT, Buffer.from(`${JSON.stringify(header)}\n${state}`))
-}
 
 export const BESIDE: readonly Operation[] = [
   onIndex('index-removed', 'Someone deletes the index of a segment.', () => null),
