@@ -1,12 +1,5 @@
 import { createHash } from 'node:crypto'
-import {
-  HEAD_FILE,
-  indexFile,
-  SNAPSHOT,
-  segments,
-  withFile,
-  withoutFile,
-} from '../folder.js'
+import { HEAD_FILE, indexFile, SNAPSHOT, segments, withFile, withoutFile } from '../folder.js'
 import { type Operation, once, type World } from './operation.js'
 import { readObject, snapshotOf } from './snapshot-file.js'
 
