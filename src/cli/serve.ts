@@ -106,6 +106,8 @@ async function serve(
     greet(config, gate, { agents: urlOf(scheme, host, address.port), operators: adminUrl })
     return served
   }
+  // Before anything says that the gate is up: a signal from then on stops it cleanly.
+  const stopping = stopSignal()
   // A gate without one of its listeners must not look healthy on the others.
   const serving = await start().catch(async (error: unknown) => {
     await close(0)
@@ -119,7 +121,7 @@ async function serve(
   process.on('SIGHUP', () => void again())
   const files =
     judged === 'by_files' ? watchFolders([config.manifests, config.policies], again) : null
-  await stopSignal()
+  await stopping
   await files?.close()
   process.stderr.write('draining; a second signal exits at once\n')
   await close(config.limits.drain_seconds * 1000)
