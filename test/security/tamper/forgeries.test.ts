@@ -49,7 +49,9 @@ async function start(files: Files): Promise<Started> {
     return { refused: error.message, told: [], added: [] }
   }
   await at.gate.data.journal.verified
-  const told = at.reports.map(({ event }) => event).filter((event) => event.startsWith('journal_'))
+  const told = at.reports
+    .map(({ event }) => event)
+    .filter((event) => /^journal_(?!head$)/.test(event))
   await at.gate.close()
   const before = new Set((rowsOf(world.story.files) ?? []).map(({ text }) => text))
   const added = (rowsOf(readFolder(dir)) ?? []).filter(({ text }) => !before.has(text))

@@ -38,7 +38,7 @@ async function serve(dir: string, quiet: boolean): Promise<Served> {
   const enough = new Promise<void>((resolve) => {
     const hear = (text: Buffer): void => {
       said += text.toString()
-      if (serves() && (quiet || said.includes('"journal_'))) resolve()
+      if (serves() && (quiet || tells(said))) resolve()
     }
     child.stderr.on('data', hear)
     child.stdout.on('data', hear)
@@ -50,6 +50,9 @@ async function serve(dir: string, quiet: boolean): Promise<Served> {
   const [code] = await ended
   return { code, said, serves: serves() }
 }
+
+/** Something about the journal; its newest head is told at every stop. */
+const tells = (said: string): boolean => /"journal_(?!head")/.test(said)
 
 let made = 0
 function folderOf(files: Files): string {
@@ -99,7 +102,7 @@ async function judge({ files }: Pick<Case, 'files'>): Promise<string | null> {
   rmSync(dir, { recursive: true, force: true })
   if (!serves && code === 0) return 'it ends without a word'
   if (!serves && !said.includes(dir)) return `it does not start and names no file: ${said}`
-  if (serves && !said.includes('"journal_')) return 'it serves and tells nothing'
+  if (serves && !tells(said)) return 'it serves and tells nothing'
   // Damage may be found behind a start that has written its first lines.
   const before = journalOf(files)
   if (!serves && !journalOf(after).subarray(0, before.length).equals(before)) {
@@ -117,7 +120,7 @@ describe('serve', () => {
   it('starts on the folder as it was left, and has nothing to tell of it', async () => {
     const dir = folderOf(world.story.files)
     const { said, serves } = await serve(dir, true)
-    expect([serves, said.includes('"journal_')]).toEqual([true, false])
+    expect([serves, tells(said)]).toEqual([true, false])
     const after = rowsOf(readFolder(dir)) ?? []
     expect(unexplained(rowsOf(world.story.files) ?? [], after)).toEqual([])
     const args = ['--data', join(dir, 'data'), '--head', join(dir, HEAD_FILE)]
