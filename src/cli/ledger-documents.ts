@@ -6,7 +6,7 @@ import type { EvidenceFinding } from './ledger-evidence.js'
 /** A line that names a policy set or a manifest by its digest. */
 export type Document = { readonly seq: number; readonly member: string }
 
-/** Without the manifest and the policies nobody can derive the verdicts again (DESIGN §5). */
+/** Without the manifest and the policies the verdicts cannot be derived again (DESIGN §5). */
 export async function documentFindings(
   evidence: string,
   documents: ReadonlyMap<string, Document>,

@@ -15,7 +15,7 @@ import { type Document, documentFindings } from './ledger-documents.js'
 import { ledgerFiles, readAll } from './ledger-files.js'
 import { EXIT, plain, print, printJson } from './output.js'
 
-/** A line whose evidence is not there or cannot be read, or a record that nobody can read. */
+/** A line whose evidence is not there or cannot be read, or a record that cannot be read. */
 export type EvidenceFinding = {
   readonly state: 'missing' | 'damaged'
   readonly detail: string

@@ -40,7 +40,7 @@ export type KeyStore = {
   byId(id: Buffer): Opened
   /** The id of the scope's key, hex; null where it has none. */
   idOf(scope: string): string | null
-  /** What stands in that slot, whoever's key it is; the key itself is not unwrapped. */
+  /** What stands in that slot, for any key; the key itself is not unwrapped. */
   slot(number: number): Slot
   /** Destroys the scope's key for good, durably; its slot's number, or null when there is none. */
   erase(scope: string): number | null
@@ -195,7 +195,7 @@ function openSlot(slot: Slot, id: Buffer, file: string, master: MasterKey): Open
   return { state: 'live', key }
 }
 
-/** The keys as they stand in the file at this moment, for whoever only reads. */
+/** The keys as they stand in the file at this moment, for a reader that writes nothing. */
 export function readKeys(file: string, master: MasterKey): Pick<KeyStore, 'byId'> {
   const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0)
   if (bytes.length > 0 && !bytes.subarray(0, SLOT_BYTES).equals(headOf(master))) {

@@ -64,7 +64,7 @@ export async function boot(
   }
   checkSecond(options, layout.base, second, pass.cover, report)
   const archived = layout.catalog.filter((segment) => segment.archived).length
-  // Whoever did not archive them learns here that they are gone.
+  // An operator who did not archive them has to learn that they are gone.
   if (archived > 0) report({ kind: 'segments_archived', segments: archived, upto: layout.base.seq })
   if (layout.isNew) await makeSegment(dir, pass.number)
   if (pass.cover.unfinished.length > 0) {

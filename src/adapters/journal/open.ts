@@ -162,7 +162,7 @@ const firstHead = (options: JournalOptions, time: string): SignedHead =>
 
 /**
  * The newest head as the second place has it. A seal is a head too, but what it signs is a seal: after a stop right
- * behind one, its members are signed as a head, or the next start would take it for somebody else's.
+ * behind one, its members are signed as a head, or the next start would take it for a forged one.
  */
 function headAtStart(options: JournalOptions, { head, seal }: Booted['tail']): SignedHead | null {
   if (head === null || seal === null) return head
