@@ -45,6 +45,12 @@ step('build', bin('tsc'), ['-p', 'tsconfig.build.json'])
 
 need(['chromium', 'chromium-browser', 'google-chrome'], 'chromium', 'pages are tried in a browser')
 need(['strace'], 'strace', 'power loss is tried on what a gate synced')
+need(
+  ['python3'],
+  'python3',
+  'the checker of examples/verify-python, and snippets of docs/capsule.md',
+)
+need(['openssl'], 'openssl', 'signatures in that checker and in those snippets')
 if (isHere('strace') && spawnSync('strace', ['-f', 'true']).status !== 0) {
   process.stdout.write('\nstrace: may not trace here; test/e2e/power-loss.test.ts does not run\n')
 }
