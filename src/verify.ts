@@ -3,11 +3,11 @@
  * values; nothing throws on any input, and every result names what it did not check.
  */
 
-import type { Crypto } from './core/crypto.js'
-import { nobleCrypto } from './core/crypto-noble.js'
+import { utf8 } from './core/bytes/text.js'
+import type { Crypto } from './core/crypto/crypto.js'
+import { nobleCrypto } from './core/crypto/noble.js'
 import { parseSourced } from './core/json/parse.js'
 import type { PublicKeyRecord } from './core/statement/keys.js'
-import { utf8 } from './core/text.js'
 import { storeView } from './core/verify/chain.js'
 import { address, class1 } from './core/verify/class1.js'
 import { type DisclosureResult, disclosure } from './core/verify/disclosure.js'
@@ -22,7 +22,7 @@ import {
 import { verifyStatement as checkStatement, type StatementResult } from './core/verify/statement.js'
 import { cutter, type Unit } from './core/verify/units.js'
 
-export type { Crypto } from './core/crypto.js'
+export type { Crypto } from './core/crypto/crypto.js'
 export type { PublicKeyRecord } from './core/statement/keys.js'
 export { verifySign1 } from './core/statement/verify-sign1.js'
 export type { DisclosureResult } from './core/verify/disclosure.js'

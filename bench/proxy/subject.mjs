@@ -76,13 +76,13 @@ const KINDS = {
     const root = new URL('../../dist/', import.meta.url)
     const load = (path) => import(new URL(path, root).href)
     const [wire, yaml, expand, crypto, server, options, upstreams, tokens] = await Promise.all([
-      load('config/wire.js'),
+      load('app/open-gate.js'),
       load('config/yaml.js'),
-      load('core/manifest/expand.js'),
+      load('core/manifest/expand/expand.js'),
       load('adapters/crypto-node.js'),
       load('mounts/proxy/server.js'),
       load('mounts/proxy/options.js'),
-      load('adapters/upstream/upstream.js'),
+      load('adapters/http-client/upstream.js'),
       load('adapters/identity/tokens.js'),
     ])
     const dir = mkdtempSync(join(tmpdir(), 'bench-gate-'))

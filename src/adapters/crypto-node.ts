@@ -1,7 +1,7 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
-import type { Crypto } from '../core/crypto.js'
+import type { Crypto } from '../core/crypto/crypto.js'
+import { isEd25519Key } from '../core/crypto/public-key.js'
 import { memo } from '../core/memo.js'
-import { isEd25519Key } from '../core/public-key.js'
 
 /** The server's engine: OpenSSL, 13 to 20 times as fast as noble, with the same answers. */
 const ED25519_SPKI = Buffer.from('302a300506032b6570032100', 'hex')

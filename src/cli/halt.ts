@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { HaltScope } from '../gate/halt.js'
+import type { HaltScope } from '../gate/operate/halt.js'
 import { type AdminTarget, adminOptions, callAdmin } from './admin-client.js'
 import { plain, print, printJson, UsageError } from './output.js'
 

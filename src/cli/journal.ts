@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Examined, isClean } from '../adapters/journal/adopt.js'
 import { JournalError } from '../adapters/journal/error.js'
-import { adoptData } from '../config/adopt.js'
+import { adoptData } from '../app/data/adopt.js'
 import { folderOptions } from './data-folder.js'
 import { EXIT, plain, print, printJson, UsageError } from './output.js'
 

@@ -5,7 +5,7 @@ import { exportKeyring, listKeys, type OwnKey, PURPOSES } from '../adapters/keys
 import { rotateKeys } from '../adapters/keys/rotate.js'
 import { whpk } from '../adapters/webhook/sign.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
-import type { SigningPurpose } from '../ports.js'
+import type { SigningPurpose } from '../ports/signer.js'
 import { folderOf, mayMake } from './data-folder.js'
 import { painter, print, printJson, table } from './output.js'
 

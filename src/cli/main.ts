@@ -11,23 +11,23 @@ type Registers = { register(program: Command): void }
  * loaded: the verifier has no use for the proxy's memory, nor a token for the policy engine's.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<Registers>>> = {
-  demo: () => import('./demo.js'),
-  init: () => import('./init.js'),
+  demo: () => import('./demo/demo.js'),
+  init: () => import('./init/init.js'),
   serve: () => import('./serve.js'),
   tokens: () => import('./tokens.js'),
   config: () => import('./config.js'),
-  manifest: () => import('./manifest.js'),
+  manifest: () => import('./manifest/manifest.js'),
   keys: () => import('./keys.js'),
-  verify: () => import('./verify.js'),
-  conformance: () => import('./conformance.js'),
-  ledger: () => import('./ledger.js'),
+  verify: () => import('./verify/verify.js'),
+  conformance: () => import('./conformance/conformance.js'),
+  ledger: () => import('./ledger/ledger.js'),
   journal: () => import('./journal.js'),
   evidence: () => import('./evidence.js'),
   approvals: () => import('./approvals.js'),
   halt: () => import('./halt.js'),
   resume: () => import('./halt.js'),
   outcome: () => import('./outcome.js'),
-  doctor: () => import('./doctor.js'),
+  doctor: () => import('./doctor/doctor.js'),
   webhooks: () => import('./webhooks.js'),
 }
 

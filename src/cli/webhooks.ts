@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { readOutbox } from '../adapters/webhook/file.js'
 import { placeOrder } from '../adapters/webhook/orders.js'
 import type { OutboxState } from '../adapters/webhook/state.js'
-import { webhookFolder } from '../config/webhooks.js'
+import { webhookFolder } from '../app/webhooks.js'
 import { folderOptions } from './data-folder.js'
 import { plain, print, printJson, table, UsageError } from './output.js'
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { parseSecrets } from '../adapters/webhook/sign.js'
-import { escapePointer } from '../core/manifest/pointer.js'
-import { freeze, record, type SourceTree } from '../core/manifest/tree.js'
+import { freeze, record, type SourceTree } from '../core/manifest/expand/tree.js'
+import { escapePointer } from '../core/manifest/route/pointer.js'
 import {
   type AgentConfig,
   type ConfigProblem,

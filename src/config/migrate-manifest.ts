@@ -1,9 +1,9 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, parseDocument, type YAMLMap } from 'yaml'
-import { expand } from '../core/manifest/expand.js'
+import { expand } from '../core/manifest/expand/expand.js'
+import type { Problem } from '../core/manifest/expand/tree.js'
+import { asV1 } from '../core/manifest/expand/warnings.js'
 import type { Also, Manifest, ToolRule } from '../core/manifest/model.js'
-import { readingOf } from '../core/manifest/reading.js'
-import type { Problem } from '../core/manifest/tree.js'
-import { asV1 } from '../core/manifest/warnings.js'
+import { readingOf } from '../core/manifest/route/reading.js'
 import { readYaml } from './yaml.js'
 
 export type Migrated =

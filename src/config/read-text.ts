@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { fromUtf8 } from '../core/text.js'
+import { fromUtf8 } from '../core/bytes/text.js'
 
 const MAX_BYTES = 1024 * 1024
 

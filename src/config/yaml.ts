@@ -1,7 +1,7 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, Scalar } from 'yaml'
 import { JsonNumber, type JsonValue } from '../core/json/value.js'
-import { escapePointer } from '../core/manifest/pointer.js'
-import type { Position, Problem, SourceTree } from '../core/manifest/tree.js'
+import type { Position, Problem, SourceTree } from '../core/manifest/expand/tree.js'
+import { escapePointer } from '../core/manifest/route/pointer.js'
 
 /**
  * YAML 1.2 core as plain data: one document, no aliases, anchors, tags or merge keys, no name twice,

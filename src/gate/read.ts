@@ -3,26 +3,24 @@ import { readDocument } from '../core/approval/read-document.js'
 import type { OpenItem } from '../core/capsule/open-item.js'
 import type { LineOf } from '../core/journal/vocabulary.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
+import type { EvidencePart, Found } from '../ports/evidence.js'
 import type {
-  Approval,
   CapsuleFilter,
   CapsuleList,
   CapsulePage,
-  EvidencePart,
-  Found,
   Head,
   JournalLine,
   Line,
-  StandingGrant,
-} from '../ports.js'
-import { type Check, checksOf, watchVerification } from './checks.js'
-import { type AbsentEvidence, absentEvidence, knownDue } from './evidence-absent.js'
-import type { EvidenceWatch } from './evidence-watch.js'
-import { findEvidence } from './find-evidence.js'
-import type { Halts } from './halt.js'
-import { blockedAfter } from './open-items.js'
-import { type OwnAction, ownAction } from './own-action.js'
-import type { Parts, World } from './stage.js'
+} from '../ports/journal.js'
+import type { Approval, StandingGrant } from '../ports/state.js'
+import { type OwnAction, ownAction } from './answer/own-action.js'
+import { blockedAfter } from './approval/open-items.js'
+import type { Parts, World } from './context.js'
+import { type AbsentEvidence, absentEvidence, knownDue } from './evidence/absent.js'
+import { findEvidence } from './evidence/find.js'
+import type { EvidenceWatch } from './evidence/watch.js'
+import { type Check, checksOf, watchVerification } from './operate/checks.js'
+import type { Halts } from './operate/halt.js'
 
 /** An action by its lines: one that was sent has a dispatch, one that ended a capsule. */
 export type ActionLines = {

@@ -1,7 +1,7 @@
 import type { SignedEntry } from '../core/journal/entry.js'
 import { signEvent } from '../core/journal/event.js'
 import type { MembersOf, SignedType } from '../core/journal/vocabulary.js'
-import type { Parts } from './stage.js'
+import type { Parts } from './context.js'
 
 /** An event of this gate, signed with its current event key. */
 export const signed = <T extends SignedType>(

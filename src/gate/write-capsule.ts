@@ -6,8 +6,10 @@ import { capsuleEntry } from '../core/journal/entry.js'
 import type { About, Captured } from '../core/journal/lines/call.js'
 import { subjectUrn } from '../core/statement/header.js'
 import { toSeal } from '../core/statement/seal.js'
-import type { EvidencePart, EvidenceRecord, JournalEntry, Settlement } from '../ports.js'
-import type { Parts } from './stage.js'
+import type { EvidencePart, EvidenceRecord } from '../ports/evidence.js'
+import type { JournalEntry } from '../ports/journal.js'
+import type { Settlement } from '../ports/state.js'
+import type { Parts } from './context.js'
 
 /** One thing that happened, as the record will say it. */
 export type Happening = {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { gateJsonSchema } from '../../src/config/schema.js'
-import { TOOL_KEYS } from '../../src/core/manifest/expand-rule.js'
-import { leavesOf } from '../../src/core/manifest/leaves.js'
+import { leavesOf } from '../../src/core/manifest/constraint/leaves.js'
+import { runTests } from '../../src/core/manifest/constraint/run-tests.js'
+import { TOOL_KEYS } from '../../src/core/manifest/expand/rule.js'
 import type { Predicate } from '../../src/core/manifest/model.js'
-import { runTests } from '../../src/core/manifest/run-tests.js'
 import { expandText, manifestOf, problemsOf } from '../support/manifests.js'
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs')

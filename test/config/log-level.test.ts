@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { createGate } from '../../src/mounts/function/create-gate.js'
+import { createGate } from '../../src/app/embedded-gate.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { POLICIES } from '../support/rig.js'
 

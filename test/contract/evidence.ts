@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { jsonDigest } from '../../src/core/json/build.js'
 import type { Plain } from '../../src/core/json/value.js'
-import type { Evidence, EvidencePart, EvidenceRecord } from '../../src/ports.js'
+import type { Evidence, EvidencePart, EvidenceRecord } from '../../src/ports/evidence.js'
 
 /** What every driver of Evidence must hold (DESIGN §8), through the port alone. */
 export type EvidenceBench = {

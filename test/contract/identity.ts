@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Caller } from '../../src/core/call/call.js'
-import type { Identified, Identity } from '../../src/ports.js'
+import type { Identified, Identity } from '../../src/ports/identity.js'
 
 /** What every driver of Identity must hold, through the port alone. */
 export type OpenIdentity = () => Promise<{

@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DriverEntry, OpenedJournal } from '../../src/adapters/journal/model.js'
-import type { CapsuleFilter, CapsuleList, CapsulePage, JournalLine } from '../../src/ports.js'
+import type {
+  CapsuleFilter,
+  CapsuleList,
+  CapsulePage,
+  JournalLine,
+} from '../../src/ports/journal.js'
 
 /** Journals are held to it before their lines have types: a driver takes any (core/journal does not). */
 type Journal = Pick<

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import { canonicalOf } from '../../src/core/json/build.js'
-import type { PolicyDecision, PolicyEngine, PolicyRequest } from '../../src/ports.js'
+import type { PolicyDecision, PolicyEngine, PolicyRequest } from '../../src/ports/policy.js'
 
 /**
  * What every PolicyEngine driver promises (DESIGN §8). A check is a function that throws, so that the

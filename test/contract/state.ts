@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { BudgetClaim, ReserveRequest, State } from '../../src/ports.js'
+import type { BudgetClaim, ReserveRequest, State } from '../../src/ports/state.js'
 
 /** What every driver of State must hold (DESIGN §8), through the port alone. */
 export type OpenState = () => Promise<{ state: State; close(): Promise<void> }>

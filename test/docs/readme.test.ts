@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
-import { manifestDigest } from '../../src/core/manifest/expand.js'
+import { manifestDigest } from '../../src/core/manifest/expand/expand.js'
 import { cli } from '../cli/support.js'
 import { manifestOf } from '../support/manifests.js'
 

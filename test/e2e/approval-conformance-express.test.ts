@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler } from 'express'
-import type { RunningGate } from '../../src/config/wire.js'
+import type { RunningGate } from '../../src/app/open-gate.js'
 import { governedProxy, gate as guarding } from '../../src/mounts/express/index.js'
 import { listen } from '../support/listen.js'
 import { approvalConformance } from './approval-conformance.js'

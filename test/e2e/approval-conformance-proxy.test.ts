@@ -1,4 +1,4 @@
-import { createUpstream } from '../../src/adapters/upstream/upstream.js'
+import { createUpstream } from '../../src/adapters/http-client/upstream.js'
 import { DEFAULT_LIMITS } from '../../src/mounts/proxy/options.js'
 import { createProxy } from '../../src/mounts/proxy/server.js'
 import { approvalConformance } from './approval-conformance.js'

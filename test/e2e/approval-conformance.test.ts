@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Answer } from '../../src/gate/answer.js'
+import type { Answer } from '../../src/gate/answer/answer.js'
 import { answered, tool, unreachable } from '../support/approvals.js'
 import { OTHER_TOKEN, refund, rig, TOKEN } from '../support/rig.js'
 import { approvalConformance, type Sent, type Told } from './approval-conformance.js'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { RunningGate } from '../../src/config/wire.js'
-import type { Decider, Outcome, Resolution } from '../../src/gate/resolve-model.js'
+import type { RunningGate } from '../../src/app/open-gate.js'
+import type { Decider, Outcome, Resolution } from '../../src/gate/approval/decide/model.js'
 import { type FakeTime, fakeTime, person } from '../support/approvals.js'
 import { openItems } from '../support/open-items.js'
 import type { CapsuleLine } from '../support/rig.js'

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, unlinkSync, writeSync } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Dispatch, Dispatched } from '../../src/ports.js'
+import type { Dispatch, Dispatched } from '../../src/ports/dispatch.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { type Rig, refund, rig } from '../support/rig.js'
 

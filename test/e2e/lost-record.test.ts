@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
-import { createUpstream } from '../../src/adapters/upstream/upstream.js'
+import { createUpstream } from '../../src/adapters/http-client/upstream.js'
 import { governedProxy, gate as guard } from '../../src/mounts/express/index.js'
 import { gatedFetch } from '../../src/mounts/function/fetch.js'
 import { GateRefusal } from '../../src/mounts/function/refusal.js'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { exportKeyring } from '../../src/adapters/keys/keyring.js'
-import type { RunningGate } from '../../src/config/wire.js'
+import type { RunningGate } from '../../src/app/open-gate.js'
 import { verifyLedger } from '../../src/verify.js'
 import { cli } from '../cli/support.js'
 import {

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { jsonDigest } from '../../src/core/json/build.js'
 import type { Plain } from '../../src/core/json/value.js'
-import { createSources } from '../../src/mounts/admin/approvals-sources.js'
+import { createSources } from '../../src/mounts/admin/approvals/sources.js'
 import type { Answered } from '../mounts/admin/harness.js'
 import {
   type Detail,

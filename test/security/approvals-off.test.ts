@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { GateReport } from '../../src/gate/stage.js'
+import type { GateReport } from '../../src/gate/context.js'
 import { createGate, type EmbeddedGate, GateRefusal } from '../../src/index.js'
 import { install } from '../cli/admin-support.js'
 

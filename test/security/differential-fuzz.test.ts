@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { Router } from '../../src/core/manifest/match.js'
+import type { Router } from '../../src/core/manifest/route/match.js'
 import { type Driven, drive, ruleOf } from '../support/fuzz/drive.js'
 import { type FuzzManifest, fuzzManifest, manifestText } from '../support/fuzz/manifest.js'
 import { buildRequest, type FuzzRequest, fuzzRequest } from '../support/fuzz/request.js'

@@ -6,7 +6,7 @@ import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT, UnsecuredJWT } from 'jose'
 import type { JwtIssuer } from '../../src/adapters/identity/jwt.js'
-import { createGate } from '../../src/config/create-gate.js'
+import { createGate } from '../../src/app/create-gate.js'
 import { loadConfig } from '../../src/config/load.js'
 import {
   ask,

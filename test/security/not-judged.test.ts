@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { HttpCall } from '../../src/core/call/call.js'
-import type { EvidencePart } from '../../src/ports.js'
+import type { EvidencePart } from '../../src/ports/evidence.js'
 import { decide, person } from '../support/approvals.js'
 import { httpCall } from '../support/manifests.js'
 import { type Rig, type RigOptions, rig, TOKEN } from '../support/rig.js'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { NextFunction, Request, Response } from 'express'
-import { isForwardable, OVERRIDE_HEADERS } from '../../src/core/manifest/headers.js'
+import { isForwardable, OVERRIDE_HEADERS } from '../../src/core/manifest/route/headers.js'
 import { type Express, post, type Stand, startApp, VERSIONS } from '../mounts/express/harness.js'
 import { ask } from '../mounts/proxy/harness.js'
 

@@ -1,5 +1,5 @@
-import { createUpstream } from '../../src/adapters/upstream/upstream.js'
-import type { Outcome } from '../../src/gate/resolve-model.js'
+import { createUpstream } from '../../src/adapters/http-client/upstream.js'
+import type { Outcome } from '../../src/gate/approval/decide/model.js'
 import { DEFAULT_LIMITS } from '../../src/mounts/proxy/options.js'
 import { createProxy } from '../../src/mounts/proxy/server.js'
 import { ask } from '../mounts/proxy/harness.js'

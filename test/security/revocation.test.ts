@@ -3,8 +3,9 @@ import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose'
 import { type AgentRecord, createIdentity } from '../../src/adapters/identity/identity.js'
 import type { JwtIssuer } from '../../src/adapters/identity/jwt.js'
 import { hashToken } from '../../src/adapters/identity/tokens.js'
-import type { Seam } from '../../src/gate/stage.js'
-import type { EvidencePart, Identified } from '../../src/ports.js'
+import type { Seam } from '../../src/gate/context.js'
+import type { EvidencePart } from '../../src/ports/evidence.js'
+import type { Identified } from '../../src/ports/identity.js'
 import {
   ask,
   get,

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { JudgesSource } from '../../src/config/judges.js'
-import type { RunningGate } from '../../src/config/wire.js'
+import type { JudgesSource } from '../../src/app/judges/load.js'
+import type { RunningGate } from '../../src/app/open-gate.js'
 import type { HttpCall } from '../../src/core/call/call.js'
-import { CANARY_MANIFEST } from '../../src/gate/canary.js'
+import { CANARY_MANIFEST } from '../../src/gate/operate/canary.js'
 import type { Way } from '../e2e/verdict-table.js'
 import {
   throughFetch,

@@ -1,9 +1,11 @@
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
-import type { RunningGate } from '../../src/config/wire.js'
+import type { RunningGate } from '../../src/app/open-gate.js'
+import { utf8 } from '../../src/core/bytes/text.js'
 import { ObservedResponse } from '../../src/core/capsule/observation.js'
-import { utf8 } from '../../src/core/text.js'
-import type { Decider, Outcome } from '../../src/gate/resolve-model.js'
-import type { Approval, Clock, Dispatch, Dispatched, Timer } from '../../src/ports.js'
+import type { Decider, Outcome } from '../../src/gate/approval/decide/model.js'
+import type { Clock, Timer } from '../../src/ports/clock.js'
+import type { Dispatch, Dispatched } from '../../src/ports/dispatch.js'
+import type { Approval } from '../../src/ports/state.js'
 
 /** Time that a test moves: wall and monotonic clock, and what waits for them. */
 export type FakeTime = {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect } from '@jest/globals'
 import { readJournal } from '../../src/adapters/journal/read.js'
-import { compareEvidence } from '../../src/cli/ledger-evidence.js'
+import { compareEvidence } from '../../src/cli/ledger/evidence.js'
 import { readLine } from '../../src/core/journal/vocabulary.js'
 
 /**

@@ -8,7 +8,7 @@ import {
   type MembersOf,
   readLine,
 } from '../../src/core/journal/vocabulary.js'
-import type { JournalEntry } from '../../src/ports.js'
+import type { JournalEntry } from '../../src/ports/journal.js'
 
 /** Lines as tests write them: what a test does not say is filled in, so that each is whole. */
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,12 +1,12 @@
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { readYaml } from '../../src/config/yaml.js'
+import { utf8 } from '../../src/core/bytes/text.js'
 import type { Call, HttpCall, ReadCall, ReadHttpCall } from '../../src/core/call/call.js'
 import { bodyOf, routeCall } from '../../src/core/call/read.js'
-import { type Expanded, expand, manifestDigest } from '../../src/core/manifest/expand.js'
-import { compileRouter, type Router } from '../../src/core/manifest/match.js'
+import { type Expanded, expand, manifestDigest } from '../../src/core/manifest/expand/expand.js'
+import type { Problem } from '../../src/core/manifest/expand/tree.js'
 import type { Manifest } from '../../src/core/manifest/model.js'
-import type { Problem } from '../../src/core/manifest/tree.js'
-import { utf8 } from '../../src/core/text.js'
+import { compileRouter, type Router } from '../../src/core/manifest/route/match.js'
 
 /** The manifest of DESIGN §1, to the letter. */
 export const PAYMENTS = `id: com.acme.payments

@@ -1,5 +1,5 @@
 import type { OpenItem } from '../../src/core/capsule/open-item.js'
-import type { State } from '../../src/ports.js'
+import type { State } from '../../src/ports/state.js'
 
 /** All that the state itself holds, in ledger order. */
 export async function openItems(

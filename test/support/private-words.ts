@@ -1,4 +1,4 @@
-import type { Evidence } from '../../src/ports.js'
+import type { Evidence } from '../../src/ports/evidence.js'
 import type { CapsuleLine } from './rig.js'
 
 /** Policy ids, policy text and thresholds of the verdict scenarios: agents see none of them (DESIGN §7). */

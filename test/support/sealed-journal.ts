@@ -1,5 +1,5 @@
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
-import { base64url } from '../../src/core/base64url.js'
+import { base64url } from '../../src/core/bytes/base64url.js'
 import type { Capsule } from '../../src/core/capsule/model.js'
 import { signEvent } from '../../src/core/journal/event.js'
 import { type SignedHead, signHead, signSeal } from '../../src/core/journal/head.js'

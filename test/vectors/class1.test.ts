@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
-import { nobleCrypto } from '../../src/core/crypto-noble.js'
+import { nobleCrypto } from '../../src/core/crypto/noble.js'
 import { verifyCapsule } from '../../src/verify.js'
 
 type Case = { section: string; name: string; input: string; strict: string[]; compat: string[] }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Mode } from '../../core/capsule/model.js'
 import { canonicalOf } from '../../core/json/build.js'
-import type { Look } from './looks.js'
+import type { Look } from './load/looks.js'
 import type { PolicySchema } from './schema.js'
 
 export type LoadedPolicy = {

@@ -1,5 +1,5 @@
-import { isHex64 } from '../../core/hex.js'
-import type { InIndex } from '../../ports.js'
+import { isHex64 } from '../../core/bytes/hex.js'
+import type { InIndex } from '../../ports/evidence.js'
 import type { Shelf } from './lookup.js'
 import { DAMAGED_SLOT, type Place } from './memory-index.js'
 import { inMemory } from './segment-files.js'

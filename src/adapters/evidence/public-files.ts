@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isHex64 } from '../../core/hex.js'
+import { isHex64 } from '../../core/bytes/hex.js'
 import { jsonDigestOf } from '../../core/json/build.js'
 import { parse } from '../../core/json/parse.js'
 import { replaceFile } from './durable-file.js'

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
-import { isHex64 } from '../../core/hex.js'
+import { isHex64 } from '../../core/bytes/hex.js'
 import { jsonDigest, jsonDigestOf } from '../../core/json/build.js'
 import { parse } from '../../core/json/parse.js'
 import { plainText } from '../../core/json/plain-text.js'
-import type { EvidencePart, EvidenceRecord } from '../../ports.js'
+import type { EvidencePart, EvidenceRecord } from '../../ports/evidence.js'
 import { EvidenceError } from './error.js'
 
 /**

@@ -1,6 +1,6 @@
 import type { Credential } from '../../core/call/agent.js'
 import type { Caller } from '../../core/call/call.js'
-import type { Identified, Identity } from '../../ports.js'
+import type { Identified, Identity } from '../../ports/identity.js'
 import { createJwtVerifier, type JwtIssuer } from './jwt.js'
 import { hashToken } from './tokens.js'
 

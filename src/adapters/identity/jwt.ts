@@ -6,7 +6,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose'
-import type { Identified } from '../../ports.js'
+import type { Identified } from '../../ports/identity.js'
 
 /** One trusted issuer of agent identities. Keys are pinned in a file or fetched with cache and cooldown. */
 export type JwtIssuer = {

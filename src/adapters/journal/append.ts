@@ -1,5 +1,6 @@
 import { entryFault } from '../../core/journal/line.js'
-import type { Appended, Journal, Signer } from '../../ports.js'
+import type { Appended, Journal } from '../../ports/journal.js'
+import type { Signer } from '../../ports/signer.js'
 import type { Committer } from './commit.js'
 import { HEAD_ROOM } from './compose.js'
 import { JournalError, messageOf, writeFailure } from './error.js'

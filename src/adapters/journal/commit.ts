@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { promisify } from 'node:util'
 import type { SignedHead } from '../../core/journal/head.js'
-import type { Appended } from '../../ports.js'
+import type { Appended } from '../../ports/journal.js'
 import type { Store } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { type Composed, type Counted, createComposer } from './compose.js'

@@ -1,7 +1,7 @@
 import { type HeadSigner, type SealMembers, signHead, signSeal } from '../../core/journal/head.js'
 import { formatLine } from '../../core/journal/line.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
-import type { Appended, CoveringHead } from '../../ports.js'
+import type { Appended, CoveringHead } from '../../ports/journal.js'
 import type { Cursor } from './chain.js'
 import type { ContentLine } from './contents.js'
 import { leafHashAt } from './hash.js'

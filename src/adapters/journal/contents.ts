@@ -1,4 +1,4 @@
-import type { JournalLine } from '../../ports.js'
+import type { JournalLine } from '../../ports/journal.js'
 import { newTree } from './hash.js'
 import { type IdKey, type IdTable, idKeysOf, newIdTable } from './ids.js'
 import { parseLine } from './lines.js'

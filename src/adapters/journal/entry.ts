@@ -1,4 +1,4 @@
-import type { CapsuleEntry, CapsuleFilter, JournalLine } from '../../ports.js'
+import type { CapsuleEntry, CapsuleFilter, JournalLine } from '../../ports/journal.js'
 import type { CapsuleListed, Sender } from './listed.js'
 
 /** The entry of a capsule line, by its own members; null when the filter does not want it. */

@@ -1,5 +1,5 @@
 import { namesId, supersedesId } from '../../core/journal/line.js'
-import type { JournalLine } from '../../ports.js'
+import type { JournalLine } from '../../ports/journal.js'
 import type { Store } from './catalog.js'
 import { JournalError } from './error.js'
 import { leafHashAt } from './hash.js'

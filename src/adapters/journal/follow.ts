@@ -1,4 +1,4 @@
-import type { CapsuleEntry, CapsuleFilter, JournalLine } from '../../ports.js'
+import type { CapsuleEntry, CapsuleFilter, JournalLine } from '../../ports/journal.js'
 import type { Store } from './catalog.js'
 import { entryOf } from './entry.js'
 import { findDispatch } from './find.js'

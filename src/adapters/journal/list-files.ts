@@ -1,4 +1,4 @@
-import type { CapsuleEntry, CapsuleFilter, JournalLine } from '../../ports.js'
+import type { CapsuleEntry, CapsuleFilter, JournalLine } from '../../ports/journal.js'
 import { BACKGROUND_CHUNK } from './blocks.js'
 import type { Catalog, Segment } from './catalog.js'
 import { contentLine, newContents } from './contents.js'

@@ -4,7 +4,7 @@ import type {
   CapsuleList,
   CapsulePage,
   JournalLine,
-} from '../../ports.js'
+} from '../../ports/journal.js'
 import type { Segment, Store } from './catalog.js'
 import { JournalError } from './error.js'
 import { findDispatch } from './find.js'

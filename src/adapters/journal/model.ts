@@ -1,16 +1,16 @@
 import type { Plain } from '../../core/json/value.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import type { StatementToSeal } from '../../core/statement/seal.js'
+import type { Clock } from '../../ports/clock.js'
 import type {
   CapsuleFilter,
   CapsuleList,
   CapsulePage,
-  Clock,
   Head,
   Journal,
   JournalLine,
-  Signer,
-} from '../../ports.js'
+} from '../../ports/journal.js'
+import type { Signer } from '../../ports/signer.js'
 import type { Appender } from './append.js'
 import type { Extent } from './lines.js'
 

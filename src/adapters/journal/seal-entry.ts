@@ -1,6 +1,7 @@
-import { base64url } from '../../core/base64url.js'
+import { base64url } from '../../core/bytes/base64url.js'
 import { sealStatement } from '../../core/statement/seal.js'
-import type { Appended, Signer } from '../../ports.js'
+import type { Appended } from '../../ports/journal.js'
+import type { Signer } from '../../ports/signer.js'
 import { type Listed, listedOf } from './listed.js'
 import type { DriverEntry, WrittenEntry } from './model.js'
 

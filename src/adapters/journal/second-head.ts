@@ -1,5 +1,5 @@
 import { readSignedHead, type SignedHead } from '../../core/journal/head.js'
-import type { Head } from '../../ports.js'
+import type { Head } from '../../ports/journal.js'
 import { nodeCrypto } from '../crypto-node.js'
 import type { Cursor } from './chain.js'
 import type { Cover } from './cover.js'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports.js'
+import type { Clock } from '../../ports/clock.js'
 
 /** Now as RFC 3339 with milliseconds, never before what was given out or read earlier. */
 export function createStamp(clock: Pick<Clock, 'now'>, last: string): () => string {

@@ -1,5 +1,5 @@
 import { SEAL_TYPE } from '../../core/journal/seal.js'
-import type { Verified } from '../../ports.js'
+import type { Verified } from '../../ports/journal.js'
 import { BACKGROUND_CHUNK } from './blocks.js'
 import type { Booted } from './boot.js'
 import type { Store } from './catalog.js'

@@ -1,4 +1,4 @@
-import type { SigningPurpose } from '../../ports.js'
+import type { SigningPurpose } from '../../ports/signer.js'
 import { destroy, refuseOpenDirectory } from './files.js'
 import {
   activeKey,

@@ -1,5 +1,5 @@
-import { hex } from '../../core/hex.js'
-import { utf8 } from '../../core/text.js'
+import { hex } from '../../core/bytes/hex.js'
+import { utf8 } from '../../core/bytes/text.js'
 import { nodeCrypto } from '../crypto-node.js'
 import type { EventType, WebhookEvent } from './model.js'
 

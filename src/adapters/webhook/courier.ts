@@ -1,4 +1,5 @@
-import type { Clock, Signer, Timer } from '../../ports.js'
+import type { Clock, Timer } from '../../ports/clock.js'
+import type { Signer } from '../../ports/signer.js'
 import type { Delivery, Endpoint } from './model.js'
 import { type Posted, post, type Resolve } from './post.js'
 import { createQueue } from './queue.js'

@@ -1,6 +1,6 @@
 import type { SignedHead } from '../../core/journal/head.js'
 import type { Line } from '../../core/journal/vocabulary.js'
-import type { Clock } from '../../ports.js'
+import type { Clock } from '../../ports/clock.js'
 import { bodyOf, deliveryId } from './body.js'
 import { derive, headEvent, NOTHING } from './derive.js'
 import type { Delivery, Endpoint, WebhookEvent } from './model.js'

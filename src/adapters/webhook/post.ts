@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import type { Timer } from '../../ports.js'
+import type { Timer } from '../../ports/clock.js'
 import { bareHost, isPublicAddress } from './address.js'
 
 export type Address = { readonly address: string; readonly family: number }

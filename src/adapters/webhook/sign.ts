@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
-import { fromHex } from '../../core/hex.js'
-import { utf8 } from '../../core/text.js'
-import type { Signer } from '../../ports.js'
+import { fromHex } from '../../core/bytes/hex.js'
+import { utf8 } from '../../core/bytes/text.js'
+import type { Signer } from '../../ports/signer.js'
 
 export type Signed = {
   readonly 'webhook-id': string

@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path'
 import type { Capsule } from '../../core/capsule/model.js'
 import { TABLE } from '../../core/verdict/table.js'
-import type { Approval } from '../../ports.js'
+import type { Approval } from '../../ports/state.js'
 import { type Paint, plain, table } from '../output.js'
 import { bodyOf, type Happened } from './agent.js'
 import { approverFile, type DemoFiles } from './files.js'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { GateConfig } from '../../config/model.js'
-import { compareEvidence, sayCounts } from '../ledger-evidence.js'
+import { compareEvidence, sayCounts } from '../ledger/evidence.js'
 import { type Check, fail, ok, warn } from './check.js'
 
 /** Whether every line that must have evidence has it; each record is opened. */

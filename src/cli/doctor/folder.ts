@@ -6,7 +6,7 @@ import { RESERVE_BYTES } from '../../adapters/journal/model.js'
 import { listKeys } from '../../adapters/keys/keyring.js'
 import { openSigner } from '../../adapters/keys/signer.js'
 import type { GateConfig } from '../../config/model.js'
-import { utf8 } from '../../core/text.js'
+import { utf8 } from '../../core/bytes/text.js'
 import { attempt, type Check, fail, ok, warn } from './check.js'
 
 /** What stands on disk: who may read it, whether keys sign, whether there is room. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readHeadFile } from '../../adapters/journal/head-file.js'
 import { takeLock } from '../../adapters/journal/lock.js'
 import type { GateConfig } from '../../config/model.js'
-import { lastLine, ledgerFiles } from '../ledger-files.js'
+import { lastLine, ledgerFiles } from '../ledger/files.js'
 import { attempt, type Check, fail, ok, reasonOf, warn } from './check.js'
 import { besides } from './folder.js'
 

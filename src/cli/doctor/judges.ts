@@ -1,4 +1,4 @@
-import { loadJudges } from '../../config/judges.js'
+import { loadJudges } from '../../app/judges/load.js'
 import { loadManifests, unknownUpstreams } from '../../config/load-manifests.js'
 import { type GateConfig, sayProblem } from '../../config/model.js'
 import { attempt, type Check, fail, ok, warn } from './check.js'

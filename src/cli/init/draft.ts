@@ -1,10 +1,10 @@
 import { Document } from 'yaml'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { readYaml } from '../../config/yaml.js'
-import { expand } from '../../core/manifest/expand.js'
+import { runTests } from '../../core/manifest/constraint/run-tests.js'
+import { expand } from '../../core/manifest/expand/expand.js'
+import type { Problem } from '../../core/manifest/expand/tree.js'
 import type { ArgType, Manifest } from '../../core/manifest/model.js'
-import { runTests } from '../../core/manifest/run-tests.js'
-import type { Problem } from '../../core/manifest/tree.js'
 
 /** A tool as somebody else described it, on its way into a manifest. */
 export type ToolDraft = {

@@ -5,8 +5,8 @@ import {
   parseDecimal,
 } from '../../core/json/decimal.js'
 import { JsonNumber, type JsonValue } from '../../core/json/value.js'
+import { typedValue } from '../../core/manifest/constraint/typed-value.js'
 import type { ArgType } from '../../core/manifest/model.js'
-import { typedValue } from '../../core/manifest/typed-value.js'
 import type { TestDraft } from './draft.js'
 
 export type Raw =

@@ -1,5 +1,5 @@
-import { OBSERVE_ALL } from '../../config/observe-all.js'
-import { FORWARDED_BY_DEFAULT } from '../../core/manifest/headers.js'
+import { OBSERVE_ALL } from '../../app/judges/observe-all.js'
+import { FORWARDED_BY_DEFAULT } from '../../core/manifest/route/headers.js'
 import { type Folder, withData } from '../data-folder.js'
 import { UsageError } from '../output.js'
 import { type Written, writeManifest } from './draft.js'

@@ -1,4 +1,4 @@
-import { ARG_NAME, TOOL_NAME } from '../../core/manifest/names.js'
+import { ARG_NAME, TOOL_NAME } from '../../core/manifest/expand/names.js'
 
 export function toolName(wanted: string, method: string): string {
   const plain = wanted

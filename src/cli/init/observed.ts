@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { readJournal } from '../../adapters/journal/read.js'
-import type { Data } from '../../config/data.js'
+import type { Data } from '../../app/data/open.js'
 import { readCapturedHead } from '../../core/call/capture.js'
 import { readLine } from '../../core/journal/vocabulary.js'
-import type { EvidencePart } from '../../ports.js'
+import type { EvidencePart } from '../../ports/evidence.js'
 import type { Observed } from './traffic.js'
 
 export type Skipped = { refused: number; notKept: number }

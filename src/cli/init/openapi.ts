@@ -1,4 +1,4 @@
-import { isForwardable } from '../../core/manifest/headers.js'
+import { isForwardable } from '../../core/manifest/route/headers.js'
 import type { ArgDraft, ToolDraft } from './draft.js'
 import { exampleTests } from './examples.js'
 import { argName, constraintId, toolName, unique } from './names.js'

@@ -1,9 +1,9 @@
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { readYaml } from '../../config/yaml.js'
 import type { ReadHttpCall } from '../../core/call/call.js'
-import { expand, manifestDigest } from '../../core/manifest/expand.js'
-import { compileRouter, match } from '../../core/manifest/match.js'
-import { readArgs } from '../../core/manifest/read-args.js'
+import { expand, manifestDigest } from '../../core/manifest/expand/expand.js'
+import { compileRouter, match } from '../../core/manifest/route/match.js'
+import { readArgs } from '../../core/manifest/route/read-args.js'
 import type { Observed } from './traffic.js'
 
 /** Why the written manifest would refuse a call, as the gate itself reads it; null: it would not. */

@@ -1,4 +1,4 @@
-import { fold, pointerTokens } from '../../core/manifest/pointer.js'
+import { fold, pointerTokens } from '../../core/manifest/route/pointer.js'
 import type { AlsoDraft, ArgDraft, TestDraft, ToolDraft } from './draft.js'
 import { type Field, suggestion, testValue, typeOf } from './field.js'
 import { argName, constraintId, toolName, unique } from './names.js'

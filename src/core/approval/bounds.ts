@@ -1,13 +1,13 @@
-import type { Crypto } from '../crypto.js'
+import { utf8 } from '../bytes/text.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { parse } from '../json/parse.js'
 import type { Plain } from '../json/value.js'
-import { evaluate } from '../manifest/evaluate.js'
-import { expandConstraint } from '../manifest/expand-constraint.js'
-import type { Facts } from '../manifest/inputs.js'
+import { evaluate } from '../manifest/constraint/evaluate.js'
+import type { Facts } from '../manifest/constraint/inputs.js'
+import { needsClaim } from '../manifest/constraint/predicates.js'
+import { expandConstraint } from '../manifest/expand/constraint.js'
+import { createReader } from '../manifest/expand/tree.js'
 import type { Constraint, ToolRule } from '../manifest/model.js'
-import { needsClaim } from '../manifest/predicates.js'
-import { createReader } from '../manifest/tree.js'
-import { utf8 } from '../text.js'
 
 /** Constraints in the manifest's short form that a decider or a standing grant adds: name → constraint. */
 export type Bounds = { readonly [name: string]: Plain }

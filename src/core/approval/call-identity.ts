@@ -1,6 +1,6 @@
 import { canonicalOf } from '../json/build.js'
 import type { Plain } from '../json/value.js'
-import type { Args } from '../manifest/read-result.js'
+import type { Args } from '../manifest/route/read-result.js'
 import { argumentsOf } from './document.js'
 
 /**

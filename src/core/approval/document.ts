@@ -2,9 +2,9 @@ import type { Octets } from '../capsule/model.js'
 import type { IrreversibilityClass } from '../capsule/registries.js'
 import { exactText } from '../json/exact-text.js'
 import type { Plain } from '../json/value.js'
+import type { ArgValue } from '../manifest/constraint/typed-value.js'
 import type { Hitl } from '../manifest/model.js'
-import type { Args } from '../manifest/read-result.js'
-import type { ArgValue } from '../manifest/typed-value.js'
+import type { Args } from '../manifest/route/read-result.js'
 import { deadlineAt, expiryInWords, expiryOf, type OnExpiry } from './deadline.js'
 
 /** What a human is shown, whole, and what their decision is bound to by its JSON-DIGEST (promise 4, 5). */

@@ -1,9 +1,9 @@
-import type { Crypto } from '../crypto.js'
+import type { Crypto } from '../crypto/crypto.js'
 import type { Plain } from '../json/value.js'
-import { evaluate } from '../manifest/evaluate.js'
-import { type Facts, usesClock } from '../manifest/inputs.js'
+import { evaluate } from '../manifest/constraint/evaluate.js'
+import { type Facts, usesClock } from '../manifest/constraint/inputs.js'
+import type { ArgValue } from '../manifest/constraint/typed-value.js'
 import type { Constraint, Predicate, ToolRule } from '../manifest/model.js'
-import type { ArgValue } from '../manifest/typed-value.js'
 import { combinations, spreadOfArgument, spreadOfBody } from './spread.js'
 
 /** Whom and what a standing grant is for. */

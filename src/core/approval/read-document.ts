@@ -20,7 +20,7 @@ import {
   tuple,
 } from '../json/shape.js'
 import type { Plain } from '../json/value.js'
-import { type ArgValue, typedValue } from '../manifest/typed-value.js'
+import { type ArgValue, typedValue } from '../manifest/constraint/typed-value.js'
 import type { ApprovalDocument, ShownArgument } from './document.js'
 
 const pair = tuple(anyText, anyText)

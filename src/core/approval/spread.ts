@@ -1,7 +1,7 @@
 import { formatDecimal, parseDecimal } from '../json/decimal.js'
 import type { Plain } from '../json/value.js'
+import type { ArgValue } from '../manifest/constraint/typed-value.js'
 import type { ArgType, ToolRule } from '../manifest/model.js'
-import type { ArgValue } from '../manifest/typed-value.js'
 
 /**
  * Values that calls may carry, chosen so that a bound which matters is broken by one of them. Empty

@@ -1,9 +1,9 @@
 import { type ApprovalDocument, argumentsOf } from '../approval/document.js'
+import { fromUtf8 } from '../bytes/text.js'
 import type { Octets } from '../capsule/model.js'
-import { boundHeaders } from '../manifest/headers.js'
 import type { ToolRule } from '../manifest/model.js'
-import type { Args } from '../manifest/read-result.js'
-import { fromUtf8 } from '../text.js'
+import { boundHeaders } from '../manifest/route/headers.js'
+import type { Args } from '../manifest/route/read-result.js'
 import type { Header, ReadCall } from './call.js'
 import { octetsOf } from './octets.js'
 

@@ -1,8 +1,8 @@
+import { utf8 } from '../bytes/text.js'
 import { parse } from '../json/parse.js'
 import { plainText } from '../json/plain-text.js'
 import { isArray, isObject, JsonNumber, type JsonValue, type Plain } from '../json/value.js'
-import { escapePointer } from '../manifest/pointer.js'
-import { utf8 } from '../text.js'
+import { escapePointer } from '../manifest/route/pointer.js'
 import type { Described } from './describe.js'
 
 /**

@@ -1,9 +1,9 @@
 import type { Octets } from '../capsule/model.js'
-import type { Crypto } from '../crypto.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { canonicalOf, jsonDigest } from '../json/build.js'
 import type { Plain } from '../json/value.js'
-import { boundHeaders } from '../manifest/headers.js'
 import type { ToolRule } from '../manifest/model.js'
+import { boundHeaders } from '../manifest/route/headers.js'
 import type { Header, ReadCall } from './call.js'
 import { octetsOf, tellOctets } from './octets.js'
 

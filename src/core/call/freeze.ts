@@ -1,6 +1,6 @@
-import { isForwardable } from '../manifest/headers.js'
+import { utf8 } from '../bytes/text.js'
 import type { ToolRule } from '../manifest/model.js'
-import { utf8 } from '../text.js'
+import { isForwardable } from '../manifest/route/headers.js'
 import { type Agent, frozenAgent } from './agent.js'
 import type { Header, ReadCall } from './call.js'
 import { octetsOf } from './octets.js'

@@ -1,5 +1,5 @@
 import type { Octets } from '../capsule/model.js'
-import type { Crypto } from '../crypto.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { bytesDigest } from '../json/build.js'
 import type { ReadCall } from './call.js'
 

@@ -1,5 +1,5 @@
-import { isForwardable } from '../manifest/headers.js'
 import type { ToolRule } from '../manifest/model.js'
+import { isForwardable } from '../manifest/route/headers.js'
 import type { Header, ReadCall } from './call.js'
 
 type ForwardRule = Pick<ToolRule, 'forward_headers'>

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { canonicalOf, jsonDigest, textDigest } from '../json/build.js'
 import { isNormalText, plainText } from '../json/plain-text.js'
 import type { Plain } from '../json/value.js'

@@ -1,4 +1,4 @@
-import { isHex64 } from '../hex.js'
+import { isHex64 } from '../bytes/hex.js'
 import { attestationRule, isNeverDispatch } from './derive.js'
 import type { CapsuleInput } from './input.js'
 import type { Capsule, ConstraintRecord, ExpiryPolicy, Extensions, Octets } from './model.js'

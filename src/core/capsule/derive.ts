@@ -1,4 +1,4 @@
-import { isHex64 } from '../hex.js'
+import { isHex64 } from '../bytes/hex.js'
 import type { EffectMode, EffectStatus, LedgerMode } from './model.js'
 import { NEVER_DISPATCH, type NeverDispatch } from './registries.js'
 

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { assemble } from './build.js'
 import { answered } from './effect.js'
 import type { EffectMeta, Identity } from './input.js'

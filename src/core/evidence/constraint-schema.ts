@@ -1,10 +1,10 @@
 import { canonicalOf } from '../json/build.js'
 import type { Plain } from '../json/value.js'
-import { isWindowed } from '../manifest/claims.js'
-import { usesClock } from '../manifest/inputs.js'
-import { leavesOf, thresholdsOf } from '../manifest/leaves.js'
+import { isWindowed } from '../manifest/constraint/claims.js'
+import { usesClock } from '../manifest/constraint/inputs.js'
+import { leavesOf, thresholdsOf } from '../manifest/constraint/leaves.js'
+import { conforms } from '../manifest/constraint/schema.js'
 import type { Constraint } from '../manifest/model.js'
-import { conforms } from '../manifest/schema.js'
 import {
   closed,
   DECIMAL,

@@ -15,7 +15,7 @@ import {
 } from './schema-parts.js'
 
 const UID = closed({ type: NAME, id: TEXT })
-/** Never an entity, and no extension but a decimal (adapters/cedar/request.ts). */
+/** Never an entity, and no extension but a decimal (adapters/cedar/evaluate/request.ts). */
 const ARGUMENT: Schema = {
   anyOf: [
     TEXT,

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { textDigest } from '../json/build.js'
 
 /** So much of a name tells records apart: the first octets of a digest, or of the SHA-256 of an action's id. */

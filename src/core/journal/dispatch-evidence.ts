@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { textDigest } from '../json/build.js'
 import { digest, type Of, only, read, record } from '../json/shape.js'
 import type { MembersOf } from './vocabulary.js'

@@ -1,5 +1,5 @@
-import type { Crypto } from '../crypto.js'
-import { hex } from '../hex.js'
+import { hex } from '../bytes/hex.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { isHeadType, isSignedType } from './vocabulary.js'
 
 /**

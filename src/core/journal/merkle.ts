@@ -1,5 +1,5 @@
-import type { Crypto } from '../crypto.js'
-import { fromHex, hex } from '../hex.js'
+import { fromHex, hex } from '../bytes/hex.js'
+import type { Crypto } from '../crypto/crypto.js'
 
 /**
  * RFC 6962 §2.1 tree head over leaf hashes, one leaf at a time: only the roots of the complete

@@ -1,10 +1,10 @@
-import { fromBase64url } from '../base64url.js'
-import type { Crypto } from '../crypto.js'
+import { fromBase64url } from '../bytes/base64url.js'
+import { utf8 } from '../bytes/text.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { canonicalOf } from '../json/build.js'
 import type { PublicKeyRecord } from '../statement/keys.js'
 import { toCose } from '../statement/seal.js'
 import { verifySign1 } from '../statement/verify-sign1.js'
-import { utf8 } from '../text.js'
 import { verifyEvent } from './event.js'
 import { isSignedType, type JournalLine, readLine } from './vocabulary.js'
 

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { faultOf } from '../json/shape.js'
 import type { PublicKeyRecord } from '../statement/keys.js'
 import { verifyEvent } from './event.js'

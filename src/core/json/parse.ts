@@ -1,4 +1,4 @@
-import { fromUtf8, utf8 } from '../text.js'
+import { fromUtf8, utf8 } from '../bytes/text.js'
 import { isSafeIntegerToken, JsonNumber, type JsonValue } from './value.js'
 
 /**

@@ -1,5 +1,5 @@
+import { isHex64 } from '../bytes/hex.js'
 import { isUtcTimestamp } from '../capsule/timestamp.js'
-import { isHex64 } from '../hex.js'
 import type { Plain } from './value.js'
 
 /**

@@ -1,5 +1,5 @@
-import type { Cbor, CborKey, CborMap } from './cbor.js'
-import { encodeCbor } from './cbor-encode.js'
+import type { Cbor, CborKey, CborMap } from '../bytes/cbor.js'
+import { encodeCbor } from '../bytes/cbor-encode.js'
 
 /** The protected header of a statement: seed §3.1, DESIGN §5. */
 export type StatementType = 'agent_action' | 'outcome'

@@ -1,11 +1,11 @@
-import type { Crypto } from '../crypto.js'
-import { fromHex, hex } from '../hex.js'
+import type { Cbor, CborKey } from '../bytes/cbor.js'
+import { encodeCbor } from '../bytes/cbor-encode.js'
+import { fromHex, hex } from '../bytes/hex.js'
+import type { Crypto } from '../crypto/crypto.js'
+import { isEd25519Key, isP256Key } from '../crypto/public-key.js'
 import { type ParseFailure, parse } from '../json/parse.js'
 import { isArray, isObject, JsonNumber, type JsonObject, type JsonValue } from '../json/value.js'
 import { memo } from '../memo.js'
-import { isEd25519Key, isP256Key } from '../public-key.js'
-import type { Cbor, CborKey } from './cbor.js'
-import { encodeCbor } from './cbor-encode.js'
 
 /** A key a verifier has pinned. The record, never the message, says what the key may verify. */
 export type PublicKeyRecord = {

@@ -1,7 +1,7 @@
+import { type CborMap, MAX_BYTES } from '../bytes/cbor.js'
+import { utf8 } from '../bytes/text.js'
 import { payloadOf } from '../capsule/build.js'
 import type { Capsule } from '../capsule/model.js'
-import { utf8 } from '../text.js'
-import { type CborMap, MAX_BYTES } from './cbor.js'
 import { encodeHeader, type StatementType, subjectUrn } from './header.js'
 import { encodeSign1, sigStructure } from './sign1.js'
 

@@ -1,6 +1,6 @@
-import { utf8 } from '../text.js'
-import { type Cbor, type CborMap, CborTag, decodeCbor } from './cbor.js'
-import { CborWriter, encodeCbor } from './cbor-encode.js'
+import { type Cbor, type CborMap, CborTag, decodeCbor } from '../bytes/cbor.js'
+import { CborWriter, encodeCbor } from '../bytes/cbor-encode.js'
+import { utf8 } from '../bytes/text.js'
 
 /** COSE_Sign1 (RFC 9052 §4.2) as statements carry it: tagged, payload attached. */
 export type Sign1 = {

@@ -1,5 +1,5 @@
-import type { Crypto } from '../crypto.js'
-import { fromHex, hex } from '../hex.js'
+import { fromHex, hex } from '../bytes/hex.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { LABEL } from './header.js'
 import { familyOf, type KeyFamily, type KeyPurpose, type PublicKeyRecord } from './keys.js'
 import { decodeSign1, type Sign1, sigStructure } from './sign1.js'

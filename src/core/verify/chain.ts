@@ -1,4 +1,4 @@
-import { isHex64 } from '../hex.js'
+import { isHex64 } from '../bytes/hex.js'
 import type { JsonObject } from '../json/value.js'
 import { type Findings, type Profile, show } from './finding.js'
 import { absent, block } from './structure.js'

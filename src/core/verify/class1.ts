@@ -1,3 +1,5 @@
+import { hex, isHex64 } from '../bytes/hex.js'
+import { utf8 } from '../bytes/text.js'
 import { codecFor, FORMAT_2 } from '../capsule/codec.js'
 import { attestationRule, effectMode, isNeverDispatch, ledgerMode } from '../capsule/derive.js'
 import {
@@ -8,12 +10,10 @@ import {
   IRREVERSIBILITY_CLASSES,
   VERDICT_CLASSES,
 } from '../capsule/registries.js'
-import type { Crypto } from '../crypto.js'
-import { hex, isHex64 } from '../hex.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { numberFaults } from '../json/canonical.js'
 import type { CanonicalText } from '../json/parse.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
-import { utf8 } from '../text.js'
 import { type ChainView, checkChain } from './chain.js'
 import {
   type Class1Result,

@@ -1,9 +1,9 @@
-import type { Crypto } from '../crypto.js'
-import { hex, isHex64 } from '../hex.js'
+import { hex, isHex64 } from '../bytes/hex.js'
+import { utf8 } from '../bytes/text.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { canonicalNormalized } from '../json/canonical.js'
 import { parse } from '../json/parse.js'
 import { isObject, type JsonObject, type JsonValue } from '../json/value.js'
-import { utf8 } from '../text.js'
 import { class1 } from './class1.js'
 import { type Class1Result, clip, type Profile, refused } from './finding.js'
 

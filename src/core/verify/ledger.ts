@@ -1,6 +1,6 @@
+import { isHex64 } from '../bytes/hex.js'
 import { OPEN_CLASSES } from '../capsule/registries.js'
-import type { Crypto } from '../crypto.js'
-import { isHex64 } from '../hex.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { parse } from '../json/parse.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
 import type { PublicKeyRecord } from '../statement/keys.js'

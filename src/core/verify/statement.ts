@@ -1,5 +1,5 @@
-import type { Crypto } from '../crypto.js'
-import { isHex64 } from '../hex.js'
+import { isHex64 } from '../bytes/hex.js'
+import type { Crypto } from '../crypto/crypto.js'
 import { parseSourced } from '../json/parse.js'
 import { isObject, type JsonObject } from '../json/value.js'
 import { readHeader, type StatementHeader, subjectUrn } from '../statement/header.js'

@@ -1,6 +1,6 @@
+import { isHex64 } from '../bytes/hex.js'
 import { isEffectStatus } from '../capsule/derive.js'
 import { isUtcTimestamp } from '../capsule/timestamp.js'
-import { isHex64 } from '../hex.js'
 import {
   isArray,
   isObject,

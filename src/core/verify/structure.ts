@@ -1,5 +1,5 @@
+import { isHex64 } from '../bytes/hex.js'
 import { codecFor } from '../capsule/codec.js'
-import { isHex64 } from '../hex.js'
 import type { NumberFault } from '../json/canonical.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
 import { type Findings, type Profile, show } from './finding.js'

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
-import type { Check } from '../../gate/checks.js'
 import type { Gate } from '../../gate/gate.js'
+import type { Check } from '../../gate/operate/checks.js'
 
 export type Readiness = () => Promise<readonly Check[]>
 

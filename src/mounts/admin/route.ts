@@ -2,10 +2,10 @@ import type { Request, Response } from 'express'
 import type { z } from 'zod'
 import type { AdminRole } from '../../adapters/identity/tokens.js'
 import type { Gate } from '../../gate/gate.js'
-import type { Sources } from './approvals-sources.js'
-import type { Metrics } from './metrics.js'
+import type { Sources } from './approvals/sources.js'
 import type { AdminCode } from './problem.js'
 import type { Readiness } from './readiness.js'
+import type { Metrics } from './routes/metrics.js'
 
 /** A person or program with an admin token; agents never get this far (DESIGN §7). */
 export type Principal = {

@@ -1,18 +1,23 @@
-import { actionStatus } from './actions.js'
-import { approvalById, approvalDecide, approvalList, approvalReopen } from './approvals.js'
-import { grantCreate, grantDelete, grantList } from './approvals-grants.js'
-import { decisionDelivery } from './approvals-sources.js'
-import { capsuleById, capsuleList } from './capsules.js'
-import { events } from './events.js'
-import { evidenceByAction, evidenceErase } from './evidence.js'
-import { haltCreate, haltDelete, haltList } from './halts.js'
-import { livez, readyz } from './health.js'
-import { keys } from './keys.js'
-import { metrics } from './metrics.js'
-import { closeItems, openItems } from './open-items.js'
-import { openApi } from './openapi.js'
-import { outcomeCreate } from './outcomes.js'
+import {
+  approvalById,
+  approvalDecide,
+  approvalList,
+  approvalReopen,
+} from './approvals/approvals.js'
+import { grantCreate, grantDelete, grantList } from './approvals/grants.js'
+import { decisionDelivery } from './approvals/sources.js'
 import type { Route } from './route.js'
+import { actionStatus } from './routes/actions.js'
+import { capsuleById, capsuleList } from './routes/capsules.js'
+import { events } from './routes/events.js'
+import { evidenceByAction, evidenceErase } from './routes/evidence.js'
+import { haltCreate, haltDelete, haltList } from './routes/halts.js'
+import { livez, readyz } from './routes/health.js'
+import { keys } from './routes/keys.js'
+import { metrics } from './routes/metrics.js'
+import { closeItems, openItems } from './routes/open-items.js'
+import { openApi } from './routes/openapi.js'
+import { outcomeCreate } from './routes/outcomes.js'
 
 /** The route × role table: all there is on the admin plane, and who reaches it. */
 export const ROUTES: readonly Route[] = [

@@ -1,5 +1,5 @@
 import type { ApprovalDocument } from '../../core/approval/document.js'
-import type { Approval } from '../../ports.js'
+import type { Approval } from '../../ports/state.js'
 import { type Html, html } from './html.js'
 import { csrfField, doorPath } from './page.js'
 import type { Session } from './session.js'

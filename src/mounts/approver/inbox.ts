@@ -1,5 +1,5 @@
 import { quoted, visible } from '../../core/approval/show.js'
-import type { Approval } from '../../ports.js'
+import type { Approval } from '../../ports/state.js'
 import { type Html, html } from './html.js'
 import { banner, doorPath, page } from './page.js'
 import type { Session } from './session.js'

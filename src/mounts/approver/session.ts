@@ -1,5 +1,5 @@
 import { hashToken } from '../../adapters/identity/tokens.js'
-import type { Clock, Ids } from '../../ports.js'
+import type { Clock, Ids } from '../../ports/clock.js'
 import type { AdminTokens } from '../admin/authenticate.js'
 import type { Principal } from '../admin/route.js'
 

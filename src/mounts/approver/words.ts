@@ -1,4 +1,4 @@
-import type { Approval } from '../../ports.js'
+import type { Approval } from '../../ports/state.js'
 import { type Html, html } from './html.js'
 
 /** Never a time without its zone. */

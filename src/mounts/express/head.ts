@@ -1,8 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http'
-import { endToEnd, listOf } from '../../adapters/upstream/fields.js'
-import type { ResponseHead } from '../../adapters/upstream/response-head.js'
+import type { ResponseHead } from '../../adapters/http-client/response-head.js'
 import type { Header } from '../../core/call/call.js'
-import { isEventStream } from '../release/event-stream.js'
+import { endToEnd, listOf } from '../../core/http/fields.js'
+import { isEventStream } from '../http/event-stream.js'
 
 /** The head a handler made, at the moment Node would have fixed it. */
 export type HandlerHead = ResponseHead & {

@@ -1,6 +1,6 @@
-import { witness } from '../../adapters/upstream/witness.js'
+import { witness } from '../../adapters/http-client/witness.js'
 import type { ToolRule } from '../../core/manifest/model.js'
-import type { Dispatched, DispatchOrder } from '../../ports.js'
+import type { Dispatched, DispatchOrder } from '../../ports/dispatch.js'
 import type { HandlerEnd } from './intercept.js'
 
 /** How a handler's run becomes an observation: confirmed only out of an end of its own that was seen. */

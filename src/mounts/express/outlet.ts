@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import { gateHeaders, pairs } from '../proxy/response-headers.js'
-import { type ClientTerms, drained, GATE_TRAILERS, whenOut } from '../release/client.js'
-import type { Outlet } from '../release/outlet.js'
+import { type ClientTerms, drained, GATE_TRAILERS, whenOut } from '../http/client.js'
+import type { Outlet } from '../http/outlet.js'
+import { gateHeaders, pairs } from '../http/response-headers.js'
 
 /** Node's own view of a response, which has no public setter. */
 export type Held = ServerResponse & {

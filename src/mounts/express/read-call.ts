@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { HttpCall } from '../../core/call/call.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
-import type { Identified } from '../../ports.js'
-import { headFault } from '../proxy/head-fault.js'
+import type { Identified } from '../../ports/identity.js'
 import {
   type Body,
   type BodyLimits,
@@ -11,9 +10,10 @@ import {
   leftUnread,
   readBody,
   restOf,
-} from '../proxy/read-body.js'
+} from '../http/read-body.js'
+import type { RestOfBody } from '../http/respond.js'
+import { headFault } from '../proxy/head-fault.js'
 import { type RequestHead, readHead } from '../proxy/read-request.js'
-import type { RestOfBody } from '../proxy/respond.js'
 
 export type Received = {
   readonly call: HttpCall

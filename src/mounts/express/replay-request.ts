@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { fromUtf8 } from '../../core/bytes/text.js'
 import { parse } from '../../core/json/parse.js'
-import { OVERRIDE_HEADERS } from '../../core/manifest/headers.js'
-import { fromUtf8 } from '../../core/text.js'
+import { OVERRIDE_HEADERS } from '../../core/manifest/route/headers.js'
 
 /** A request as Express and Connect hand it on. */
 export type AppRequest = IncomingMessage & { body?: unknown; readonly baseUrl?: string }

@@ -1,5 +1,5 @@
-import { gateHeaders, pairs } from '../proxy/response-headers.js'
-import type { Outlet } from '../release/outlet.js'
+import type { Outlet } from '../http/outlet.js'
+import { gateHeaders, pairs } from '../http/response-headers.js'
 
 /** They are answers without a body, whatever the upstream sent. */
 const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304])

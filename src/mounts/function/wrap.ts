@@ -1,6 +1,6 @@
-import { utf8 } from '../../core/text.js'
+import { utf8 } from '../../core/bytes/text.js'
 import type { Gate } from '../../gate/gate.js'
-import type { Dispatch } from '../../ports.js'
+import type { Dispatch } from '../../ports/dispatch.js'
 import { type CallAs, inProcess } from './call-as.js'
 import { GateRefusal } from './refusal.js'
 

@@ -1,11 +1,11 @@
 import { destinationOf } from '../../core/call/address.js'
-import type { BackgroundDispatch } from '../../gate/approve-dispatch.js'
-import { holdFor } from '../release/hold.js'
-import { createRelease } from '../release/machine.js'
-import { NOWHERE } from '../release/outlet.js'
+import type { BackgroundDispatch } from '../../gate/approval/run-approved.js'
+import { holdFor } from '../http/hold.js'
+import { createRelease } from '../http/machine.js'
+import { NOWHERE } from '../http/outlet.js'
+import { relay } from '../http/relay.js'
+import { clientHeaders } from '../http/response-headers.js'
 import type { ProxyOptions } from './options.js'
-import { relay } from './relay.js'
-import { clientHeaders } from './response-headers.js'
 
 /** `on_approval: dispatch`: the same way to the upstream, with nobody at the other end. */
 export const backgroundDispatch =

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Malformed } from '../../core/call/malformed.js'
+import type { BodyReading } from '../http/read-body.js'
 import { hangUp } from './client-error.js'
-import type { BodyReading } from './read-body.js'
 
 /**
  * Requests of one connection are taken one after the other: pipelined calls have effects, and their

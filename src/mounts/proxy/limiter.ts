@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import type { Dropped } from '../../gate/dropped.js'
+import type { Dropped } from '../../gate/operate/dropped.js'
 
 /**
  * Refusals of callers nobody knows cost a capsule each. Above the limit per source they cost nothing:

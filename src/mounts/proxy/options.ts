@@ -1,7 +1,7 @@
-import type { NamedUpstream } from '../../config/upstreams.js'
+import type { NamedUpstream } from '../../app/upstreams.js'
 import type { Gate } from '../../gate/gate.js'
+import type { BodyLimits } from '../http/read-body.js'
 import type { PassRoute } from './pass-through.js'
-import type { BodyLimits } from './read-body.js'
 
 /** Tells the operator what happened at the edge; never a header or a body. */
 export type Report = (event: {

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http'
 import type { Agent } from '../../core/call/agent.js'
 import type { HttpCall } from '../../core/call/call.js'
 import type { Plain } from '../../core/json/value.js'
+import type { OwnAction } from '../../gate/answer/own-action.js'
 import type { Gate } from '../../gate/gate.js'
-import type { OwnAction } from '../../gate/own-action.js'
+import { respond, sendProblem } from '../http/respond.js'
 import type { RequestHead } from './read-request.js'
 import { type ReservedCode, reservedProblem } from './reserved-problem.js'
-import { respond, sendProblem } from './respond.js'
 
 /** `/.gate/` is the gate's own and never forwarded (DESIGN §7). */
 export const isReserved = (target: string): boolean => /^\/\.gate(?:[/?]|$)/.test(target)

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { readTarget } from '../../core/manifest/target.js'
+import { readTarget } from '../../core/manifest/route/target.js'
 import { problem, unrecordedProblem } from '../../core/verdict/problem.js'
 import { TABLE } from '../../core/verdict/table.js'
-import { releaseTo } from '../release/client.js'
+import { releaseTo } from '../http/client.js'
+import { sendProblem } from '../http/respond.js'
+import { clientHeaders, gateHeaders, type Recorded } from '../http/response-headers.js'
 import { hangUp } from './client-error.js'
 import { headFault } from './head-fault.js'
 import type { ProxyOptions } from './options.js'
 import { passUpstream } from './pass-upstream.js'
 import { readHead } from './read-request.js'
-import { sendProblem } from './respond.js'
-import { clientHeaders, gateHeaders, type Recorded } from './response-headers.js'
 
 /** A route the operator leaves ungoverned: recorded, one `fyi` capsule per request, not judged. */
 export type PassRoute = {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
-import type { PolicyDecision, PolicyEngine } from '../../../src/ports.js'
+import type { PolicyDecision, PolicyEngine } from '../../../src/ports/policy.js'
 import { CONTRACT_RULES, type MakeEngine, POLICY_CONTRACT } from '../../contract/policy.js'
 import { engineFor, removeFolders } from './folder.js'
 

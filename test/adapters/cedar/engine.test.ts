@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { createCedarEngine } from '../../../src/adapters/cedar/engine.js'
+import { createCedarEngine } from '../../../src/adapters/cedar/evaluate/engine.js'
+import { warmUp } from '../../../src/adapters/cedar/evaluate/warm-up.js'
+import { type CedarWasm, instantiateCedar } from '../../../src/adapters/cedar/evaluate/wasm.js'
 import { type PolicySet, policySet } from '../../../src/adapters/cedar/policy-set.js'
-import { warmUp } from '../../../src/adapters/cedar/warm-up.js'
-import { type CedarWasm, instantiateCedar } from '../../../src/adapters/cedar/wasm.js'
 import { canonicalOf } from '../../../src/core/json/build.js'
-import type { PolicyRequest } from '../../../src/ports.js'
+import type { PolicyRequest } from '../../../src/ports/policy.js'
 import { engineFor, loadedSet, REFUND_RULES, removeFolders } from './folder.js'
 
 afterAll(removeFolders)

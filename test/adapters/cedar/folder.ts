@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createCedarEngine } from '../../../src/adapters/cedar/engine.js'
+import { createCedarEngine } from '../../../src/adapters/cedar/evaluate/engine.js'
 import type { Finding } from '../../../src/adapters/cedar/findings.js'
-import { type LoadResult, loadPolicies } from '../../../src/adapters/cedar/load.js'
+import { type LoadResult, loadPolicies } from '../../../src/adapters/cedar/load/load.js'
 import type { PolicySet } from '../../../src/adapters/cedar/policy-set.js'
 import type { PolicyRule } from '../../../src/adapters/cedar/schema.js'
 

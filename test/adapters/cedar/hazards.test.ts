@@ -1,9 +1,9 @@
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { createCedarEngine } from '../../../src/adapters/cedar/engine.js'
+import { createCedarEngine } from '../../../src/adapters/cedar/evaluate/engine.js'
 import { type PolicySet, policySet } from '../../../src/adapters/cedar/policy-set.js'
 import { cedarSchema, type PolicyRule } from '../../../src/adapters/cedar/schema.js'
-import type { PolicyRequest } from '../../../src/ports.js'
+import type { PolicyRequest } from '../../../src/ports/policy.js'
 import { engineFor, findingsOf, removeFolders } from './folder.js'
 
 /**

@@ -3,10 +3,10 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { openInspector } from '../../../src/adapters/cedar/inspect.js'
-import { loadPolicies } from '../../../src/adapters/cedar/load.js'
-import { splitPolicies } from '../../../src/adapters/cedar/split.js'
-import { warmUp } from '../../../src/adapters/cedar/warm-up.js'
+import { warmUp } from '../../../src/adapters/cedar/evaluate/warm-up.js'
+import { openInspector } from '../../../src/adapters/cedar/load/inspect.js'
+import { loadPolicies } from '../../../src/adapters/cedar/load/load.js'
+import { splitPolicies } from '../../../src/adapters/cedar/load/split.js'
 import {
   engineFor,
   findingsOf,

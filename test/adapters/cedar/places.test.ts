@@ -1,7 +1,7 @@
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createCedarEngine } from '../../../src/adapters/cedar/engine.js'
+import { createCedarEngine } from '../../../src/adapters/cedar/evaluate/engine.js'
 import type { PolicyRule } from '../../../src/adapters/cedar/schema.js'
 import { loadedSet, removeFolders } from './folder.js'
 

@@ -1,6 +1,6 @@
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { describe, expect, it } from '@jest/globals'
-import { type Look, looksOf } from '../../../src/adapters/cedar/looks.js'
+import { type Look, looksOf } from '../../../src/adapters/cedar/load/looks.js'
 
 const looks = (condition: string): ReadonlyMap<string, Look> | null => {
   const parsed = cedar.policyToJson(`permit (principal, action, resource) when { ${condition} };`)

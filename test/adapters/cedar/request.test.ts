@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { cedarRequest } from '../../../src/adapters/cedar/request.js'
+import { cedarRequest } from '../../../src/adapters/cedar/evaluate/request.js'
 import type { ActionShape } from '../../../src/adapters/cedar/schema.js'
-import type { PolicyRequest } from '../../../src/ports.js'
+import type { PolicyRequest } from '../../../src/ports/policy.js'
 
 const SHAPE: ActionShape = {
   action: 'pay',

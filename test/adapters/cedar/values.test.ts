@@ -1,7 +1,7 @@
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { toCedar } from '../../../src/adapters/cedar/values.js'
+import { toCedar } from '../../../src/adapters/cedar/evaluate/values.js'
 import { compareDecimals, parseDecimal } from '../../../src/core/json/decimal.js'
 
 const argOf = (value: unknown): string | null => {

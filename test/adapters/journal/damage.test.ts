@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { JournalError } from '../../../src/adapters/journal/index.js'
 import { isHeadType } from '../../../src/core/journal/vocabulary.js'
-import type { JournalLine } from '../../../src/ports.js'
+import type { JournalLine } from '../../../src/ports/journal.js'
 import { allLines, eventKeys, KEYS, makePlace, note, type Place, rawLines } from './harness.js'
 
 let place: Place

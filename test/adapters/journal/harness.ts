@@ -17,7 +17,8 @@ import type {
 import { openJournal } from '../../../src/adapters/journal/index.js'
 import type { DriverEntry } from '../../../src/adapters/journal/model.js'
 import type { PublicKeyRecord } from '../../../src/core/statement/keys.js'
-import type { JournalLine, Signer } from '../../../src/ports.js'
+import type { JournalLine } from '../../../src/ports/journal.js'
+import type { Signer } from '../../../src/ports/signer.js'
 
 export type Keys = {
   readonly signer: Signer

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import type { OpenedJournal } from '../../../src/adapters/journal/index.js'
 import { openCapsuleFiles } from '../../../src/adapters/journal/list-files.js'
 import type { DriverEntry } from '../../../src/adapters/journal/model.js'
-import type { CapsuleFilter, JournalLine } from '../../../src/ports.js'
+import type { CapsuleFilter, JournalLine } from '../../../src/ports/journal.js'
 import { allLines, makePlace, note, type Place, rawLines } from './harness.js'
 
 let place: Place | null = null

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { isHeadType } from '../../../src/core/journal/vocabulary.js'
-import type { JournalLine } from '../../../src/ports.js'
+import type { JournalLine } from '../../../src/ports/journal.js'
 import { makePlace, note, type Place } from './harness.js'
 
 /** Each line's own signature is checked behind the running journal; a bad one is damage. */

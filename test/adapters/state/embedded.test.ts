@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { createEmbeddedState } from '../../../src/adapters/state/embedded/state.js'
 import { type Line, readLine } from '../../../src/core/journal/vocabulary.js'
-import { haltFor } from '../../../src/gate/halt.js'
+import { haltFor } from '../../../src/gate/operate/halt.js'
 import { claim, request, sha, stateContract } from '../../contract/state.js'
 import { rawLine } from '../../support/lines.js'
 import { openItems } from '../../support/open-items.js'

@@ -1,6 +1,6 @@
 import { amountsPlace } from '../../../src/core/journal/sealed-place.js'
 import type { Line, LineType } from '../../../src/core/journal/vocabulary.js'
-import type { BudgetClaim } from '../../../src/ports.js'
+import type { BudgetClaim } from '../../../src/ports/state.js'
 import { sha } from '../../contract/state.js'
 import { known, rawLine } from '../../support/lines.js'
 import { TENANT } from '../../support/tenant.js'

@@ -14,7 +14,7 @@ import {
 } from '../../../src/adapters/webhook/outbox.js'
 import type { WebhookReport } from '../../../src/adapters/webhook/report.js'
 import type { Line } from '../../../src/core/journal/vocabulary.js'
-import type { Signer } from '../../../src/ports.js'
+import type { Signer } from '../../../src/ports/signer.js'
 import { type FakeTime, fakeTime } from '../../support/approvals.js'
 import { known, rawLine } from '../../support/lines.js'
 

@@ -5,8 +5,8 @@ import { writeManifest } from '../../../src/cli/init/draft.js'
 import { createRehearsal } from '../../../src/cli/init/rehearse.js'
 import { looksLikeId } from '../../../src/cli/init/shape.js'
 import { createLearner, type Observed } from '../../../src/cli/init/traffic.js'
-import { runTests } from '../../../src/core/manifest/run-tests.js'
-import { utf8 } from '../../../src/core/text.js'
+import { utf8 } from '../../../src/core/bytes/text.js'
+import { runTests } from '../../../src/core/manifest/constraint/run-tests.js'
 import { manifestOf, problemsOf } from '../../support/manifests.js'
 
 const observed = (method: string, target: string, body?: unknown): Observed => ({

@@ -13,7 +13,7 @@ import { firstDifference } from '../../../src/core/call/difference.js'
 import { jsonDigest, normalize } from '../../../src/core/json/build.js'
 import type { Plain } from '../../../src/core/json/value.js'
 import type { ToolRule } from '../../../src/core/manifest/model.js'
-import type { Args } from '../../../src/core/manifest/read-result.js'
+import type { Args } from '../../../src/core/manifest/route/read-result.js'
 import { manifestOf, PAYMENTS } from '../../support/manifests.js'
 
 const rule = manifestOf(PAYMENTS).rules[0] as ToolRule

@@ -1,6 +1,6 @@
+import { utf8 } from '../../../src/core/bytes/text.js'
 import type { FunctionCall, ReadHttpCall } from '../../../src/core/call/call.js'
 import type { ToolRule } from '../../../src/core/manifest/model.js'
-import { utf8 } from '../../../src/core/text.js'
 import { httpCall, manifestOf } from '../../support/manifests.js'
 
 /** Fixed calls of every kind, with what golden.json was computed from before calls moved to core. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { utf8 } from '../../../src/core/bytes/text.js'
 import {
   candidateIds,
   entryFault,
@@ -9,7 +10,6 @@ import {
   leafHash,
   namesId,
 } from '../../../src/core/journal/line.js'
-import { utf8 } from '../../../src/core/text.js'
 
 const envelope = {
   origin: 'gate-1',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { decode as cborgDecode } from 'cborg'
 import fc from 'fast-check'
-import type { Cbor, CborKey, CborMap } from '../../../src/core/statement/cbor.js'
+import type { Cbor, CborKey, CborMap } from '../../../src/core/bytes/cbor.js'
 import { encodeHeader, readHeader, subjectUrn } from '../../../src/core/statement/header.js'
 
 const input = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { encode as cborgEncode } from 'cborg'
-import type { CborMap } from '../../../src/core/statement/cbor.js'
+import type { CborMap } from '../../../src/core/bytes/cbor.js'
 import { toCose } from '../../../src/core/statement/seal.js'
 import { decodeSign1, sigStructure } from '../../../src/core/statement/sign1.js'
 import { sampleCapsule, testKey } from './sample.js'

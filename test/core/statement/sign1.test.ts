@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { encode as cborgEncode } from 'cborg'
 import fc from 'fast-check'
-import type { CborMap } from '../../../src/core/statement/cbor.js'
-import { encodeCbor } from '../../../src/core/statement/cbor-encode.js'
+import type { CborMap } from '../../../src/core/bytes/cbor.js'
+import { encodeCbor } from '../../../src/core/bytes/cbor-encode.js'
 import { decodeSign1, encodeSign1, sigStructure } from '../../../src/core/statement/sign1.js'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
-import { nobleCrypto } from '../../../src/core/crypto-noble.js'
+import { nobleCrypto } from '../../../src/core/crypto/noble.js'
 import {
   type Class1Result,
   verifyCapsule,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-import { createMetrics } from '../../../src/mounts/admin/metrics.js'
+import { createMetrics } from '../../../src/mounts/admin/routes/metrics.js'
 import { ROUTES } from '../../../src/mounts/admin/routes.js'
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'operate.md'), 'utf8')

@@ -1,24 +1,24 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import type { Upstream } from '../../../src/adapters/http-client/upstream.js'
 import {
   createToken,
   ROLES,
   type Role,
   revokeTokens,
 } from '../../../src/adapters/identity/tokens.js'
-import type { Upstream } from '../../../src/adapters/upstream/upstream.js'
-import { systemClock } from '../../../src/config/clock.js'
-import { type VerdictTold, watchVerdicts } from '../../../src/config/watch-verdicts.js'
-import type { RunningGate } from '../../../src/config/wire.js'
+import { systemClock } from '../../../src/app/clock.js'
+import type { RunningGate } from '../../../src/app/open-gate.js'
+import { type VerdictTold, watchVerdicts } from '../../../src/app/telemetry/watch-verdicts.js'
 import type { HttpCall } from '../../../src/core/call/call.js'
-import type { Answer } from '../../../src/gate/answer.js'
-import type { GateReport } from '../../../src/gate/stage.js'
-import type { Sources } from '../../../src/mounts/admin/approvals-sources.js'
+import type { Answer } from '../../../src/gate/answer/answer.js'
+import type { GateReport } from '../../../src/gate/context.js'
+import type { Sources } from '../../../src/mounts/admin/approvals/sources.js'
 import { type AdminTokens, adminTokens } from '../../../src/mounts/admin/authenticate.js'
 import type { AdminLimits } from '../../../src/mounts/admin/limits.js'
-import { createMetrics } from '../../../src/mounts/admin/metrics.js'
 import { createReadiness } from '../../../src/mounts/admin/readiness.js'
+import { createMetrics } from '../../../src/mounts/admin/routes/metrics.js'
 import { createAdmin } from '../../../src/mounts/admin/server.js'
 import { PAYMENTS } from '../../support/manifests.js'
 import { type Rig, type RigOptions, refund, rig, sending, upstreamTo } from '../../support/rig.js'

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Outcome } from '../../../src/gate/resolve-model.js'
+import type { Outcome } from '../../../src/gate/approval/decide/model.js'
 import { OTHER_TOKEN, type Stand, startStand, TOKEN } from '../proxy/harness.js'
 
 const MANIFEST = `id: com.acme.pay

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
-import { createSources } from '../../../src/mounts/admin/approvals-sources.js'
+import { createSources } from '../../../src/mounts/admin/approvals/sources.js'
 import type { Answered } from '../admin/harness.js'
 import { type Detail, detail, type Plane, startPlane, tokenFor, waiting } from './harness.js'
 

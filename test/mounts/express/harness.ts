@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express5 from 'express'
-import type { RunningGate } from '../../../src/config/wire.js'
+import type { RunningGate } from '../../../src/app/open-gate.js'
 import type { Capsule } from '../../../src/core/capsule/model.js'
 import { type GateMiddleware, type GuardOptions, gate } from '../../../src/mounts/express/index.js'
 import { type Rig, type RigOptions, rig, TOKEN } from '../../support/rig.js'

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { createUpstream } from '../../../src/adapters/upstream/upstream.js'
+import { createUpstream } from '../../../src/adapters/http-client/upstream.js'
 import { gatedFetch } from '../../../src/mounts/function/fetch.js'
 import { DEFAULT_LIMITS } from '../../../src/mounts/proxy/options.js'
 import { MANIFEST, POLICIES } from '../../e2e/approval-conformance.js'

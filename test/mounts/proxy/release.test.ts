@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { Seam } from '../../../src/gate/stage.js'
+import type { Seam } from '../../../src/gate/context.js'
 import { type Behaviour, type RawUpstream, rawUpstream } from '../../support/raw-upstream.js'
 import { ask, get, post, rawClient, type Stand, type StandOptions, startStand } from './harness.js'
 

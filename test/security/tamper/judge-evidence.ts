@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
-import { compareEvidence } from '../../../src/cli/ledger-evidence.js'
+import { compareEvidence } from '../../../src/cli/ledger/evidence.js'
 import { evidenceDigestsOf } from '../../../src/core/journal/evidence-digests.js'
 import { type JournalLine, readLine } from '../../../src/core/journal/vocabulary.js'
 import { jsonDigestOf } from '../../../src/core/json/build.js'

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { describe, expect, it, jest } from '@jest/globals'
-import type { Crypto } from '../../../src/core/crypto.js'
+import type { Crypto } from '../../../src/core/crypto/crypto.js'
 
 /** An engine under which every signature holds, as if nobody checked one. */
 const trusting: Crypto = {

@@ -3,7 +3,7 @@ import {
   parseTemplate,
   type Template,
   templateCovers,
-} from '../../../src/core/manifest/template.js'
+} from '../../../src/core/manifest/route/template.js'
 import type { JudgedArg, JudgedRule } from '../readers/oracle.js'
 
 /** A random manifest, as text for the gate and as the oracle wants it. */

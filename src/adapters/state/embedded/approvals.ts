@@ -1,7 +1,7 @@
 import { expiryOf } from '../../../core/approval/deadline.js'
 import type { Capsule } from '../../../core/capsule/model.js'
 import type { LineOf } from '../../../core/journal/vocabulary.js'
-import type { Approval, Vote } from '../../../ports.js'
+import type { Approval, Vote } from '../../../ports/state.js'
 import type { Dump } from './dump.js'
 import { createRefusals } from './refusals.js'
 import { sweeper } from './sweep.js'

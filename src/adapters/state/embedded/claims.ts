@@ -1,4 +1,4 @@
-import type { Claimed } from '../../../ports.js'
+import type { Claimed } from '../../../ports/state.js'
 
 type Held = { readonly by: string; readonly settled: Promise<void>; readonly letGo: () => void }
 

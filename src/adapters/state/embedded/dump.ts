@@ -23,7 +23,7 @@ import {
   tuple,
 } from '../../../core/json/shape.js'
 import type { Hitl } from '../../../core/manifest/model.js'
-import type { KeyState, Vote } from '../../../ports.js'
+import type { KeyState, Vote } from '../../../ports/state.js'
 
 /** What a snapshot keeps of the state: all that the lines so far established (DESIGN §5). */
 

@@ -1,6 +1,6 @@
 import type { Bounds } from '../../../core/approval/bounds.js'
 import type { GrantLine } from '../../../core/journal/lines/approval.js'
-import type { Conflict, ReserveRequest, StandingGrant } from '../../../ports.js'
+import type { Conflict, ReserveRequest, StandingGrant } from '../../../ports/state.js'
 import { sweeper } from './sweep.js'
 
 /** A grant, and how often it was spent: by lines, and by reservations that have no line yet. */

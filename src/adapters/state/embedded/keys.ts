@@ -1,4 +1,4 @@
-import type { KeyState } from '../../../ports.js'
+import type { KeyState } from '../../../ports/state.js'
 
 /** A key's claim that is over, until its time is. */
 type Concluded = { readonly state: KeyState; readonly at: number }

@@ -1,6 +1,6 @@
 import type { Capsule } from '../../../core/capsule/model.js'
 import { itemOf, type OpenItem } from '../../../core/capsule/open-item.js'
-import type { OlderBlocked } from '../../../ports.js'
+import type { OlderBlocked } from '../../../ports/state.js'
 
 /** Anyone can have calls blocked: so many of them are kept in memory, the newest. */
 export const KEEP_BLOCKED = 10_000

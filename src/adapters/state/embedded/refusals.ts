@@ -1,4 +1,4 @@
-import type { Approval } from '../../../ports.js'
+import type { Approval } from '../../../ports/state.js'
 import { sweeper } from './sweep.js'
 
 type Refusal = { readonly approvalId: string; readonly until: number }

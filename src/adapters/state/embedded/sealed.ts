@@ -2,7 +2,7 @@ import type { Bounds } from '../../../core/approval/bounds.js'
 import type { GrantLine } from '../../../core/journal/lines/approval.js'
 import { amountsPlace, boundsPlace } from '../../../core/journal/sealed-place.js'
 import { LineError, type LineOf } from '../../../core/journal/vocabulary.js'
-import type { TenantKeys } from '../../../ports.js'
+import type { TenantKeys } from '../../../ports/tenant.js'
 
 /** What the state needs to read lines that hold something private. */
 export type Unsealing = Pick<TenantKeys, 'amounts' | 'bounds' | 'budgetScope'>

@@ -1,5 +1,5 @@
+import { isHex64 } from '../../../core/bytes/hex.js'
 import type { OpenItem } from '../../../core/capsule/open-item.js'
-import { isHex64 } from '../../../core/hex.js'
 import type { HaltScope } from '../../../core/journal/lines/operate.js'
 import {
   type Envelope,
@@ -16,7 +16,7 @@ import type {
   Reservation,
   ReserveRequest,
   State,
-} from '../../../ports.js'
+} from '../../../ports/state.js'
 import { createApprovals } from './approvals.js'
 import { createClaims } from './claims.js'
 import { conclusionOf } from './conclusion.js'

@@ -5,7 +5,7 @@ import {
   formatDecimal,
   parseDecimal,
 } from '../../../core/json/decimal.js'
-import type { BudgetClaim, BudgetReading } from '../../../ports.js'
+import type { BudgetClaim, BudgetReading } from '../../../ports/state.js'
 import type { Taken } from './sealed.js'
 import { type Entry, type SlidingTotal, slidingTotal } from './sliding-total.js'
 import { sweeper } from './sweep.js'

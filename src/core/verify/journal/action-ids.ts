@@ -1,5 +1,5 @@
-import type { Crypto } from '../../crypto.js'
-import { utf8 } from '../../text.js'
+import { utf8 } from '../../bytes/text.js'
+import type { Crypto } from '../../crypto/crypto.js'
 
 /**
  * Every action id of a journal, in 16 octets each: the beginning of its SHA-256. Two ids that share it would be

@@ -1,4 +1,4 @@
-import type { Crypto } from '../../crypto.js'
+import type { Crypto } from '../../crypto/crypto.js'
 import type { LineOf } from '../../journal/vocabulary.js'
 import { clip, type Findings } from '../finding.js'
 import { createActionIds } from './action-ids.js'

@@ -1,4 +1,4 @@
-import type { Crypto } from '../../crypto.js'
+import type { Crypto } from '../../crypto/crypto.js'
 import { verifyEvent } from '../../journal/event.js'
 import { isHeadType, isSignedType, type LineOf } from '../../journal/vocabulary.js'
 import type { PublicKeyRecord } from '../../statement/keys.js'

@@ -1,4 +1,4 @@
-import type { Crypto } from '../../crypto.js'
+import type { Crypto } from '../../crypto/crypto.js'
 import { readHeadLine, readSignedHead, type SignedHead } from '../../journal/head.js'
 import type { PublicKeyRecord } from '../../statement/keys.js'
 import type { Findings } from '../finding.js'

@@ -1,4 +1,4 @@
-import type { Crypto } from '../../crypto.js'
+import type { Crypto } from '../../crypto/crypto.js'
 import { isLineType } from '../../journal/vocabulary.js'
 import type { JsonObject } from '../../json/value.js'
 import type { PublicKeyRecord } from '../../statement/keys.js'

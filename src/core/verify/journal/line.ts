@@ -1,5 +1,6 @@
-import { fromBase64url } from '../../base64url.js'
-import { isHex64 } from '../../hex.js'
+import { fromBase64url } from '../../bytes/base64url.js'
+import { isHex64 } from '../../bytes/hex.js'
+import { fromUtf8, utf8 } from '../../bytes/text.js'
 import type { LineVersion } from '../../journal/line.js'
 import { isLineType, type JournalLine, LINES, type LineOf } from '../../journal/vocabulary.js'
 import { canonical, numberFaults } from '../../json/canonical.js'
@@ -13,7 +14,6 @@ import {
   toPlain,
 } from '../../json/value.js'
 import { encodeSign1 } from '../../statement/sign1.js'
-import { fromUtf8, utf8 } from '../../text.js'
 import type { Findings } from '../finding.js'
 
 /** One line of a gate's journal as the checks get it (DESIGN §5). */

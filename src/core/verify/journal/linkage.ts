@@ -1,5 +1,5 @@
-import type { Crypto } from '../../crypto.js'
-import { isHex64 } from '../../hex.js'
+import { isHex64 } from '../../bytes/hex.js'
+import type { Crypto } from '../../crypto/crypto.js'
 import { FIRST_PREV, isAt, type LineVersion, leafHash } from '../../journal/line.js'
 import type { JsonObject } from '../../json/value.js'
 import { type Findings, show } from '../finding.js'

@@ -1,0 +1,147 @@
+import type { Expr, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs'
+import type { CedarValue } from '../../../ports/policy.js'
+import { read } from './expression.js'
+
+/**
+ * How a policy looks at one argument. One that it only compares with constants can change its decision
+ * only by standing on another side of one of them; `has` asks no more than whether it is there.
+ */
+export type Look = 'value' | readonly Limit[]
+/** A constant: whole for integers, in ten-thousandths for decimals, which is what Cedar compares. */
+export type Limit = number | bigint
+
+/** By argument; null when the policy takes `context` or `context.args` as a whole. */
+export function looksOf(policy: PolicyJson): ReadonlyMap<string, Look> | null {
+  const looks = new Map<string, Look>()
+  const open = policy.conditions.map(({ body }) => body)
+  for (let expr = open.pop(); expr !== undefined; expr = open.pop()) {
+    const compared = comparison(expr)
+    if (compared !== null) {
+      add(looks, compared.name, [compared.limit])
+      continue
+    }
+    const node = read(expr)
+    switch (node.op) {
+      case 'path': {
+        const [variable, part, name] = node.path
+        if (variable !== 'context' || part === 'approval') break
+        if (part !== 'args' || name === undefined) return null
+        add(looks, name, 'value')
+        break
+      }
+      case 'has':
+        if (node.path === null) open.push(node.left)
+        else if (node.path[0] === 'context' && node.path[1] === 'args') {
+          if (node.path[2] !== undefined) add(looks, node.path[2], [])
+        }
+        break
+      case 'not':
+        open.push(node.arg)
+        break
+      case 'and':
+      case 'or':
+      case 'equal':
+        open.push(node.left, node.right)
+        break
+      case 'if':
+        open.push(node.if, node.then, node.else)
+        break
+      case 'other':
+        open.push(...node.children)
+        break
+      case 'value':
+        break
+    }
+  }
+  return looks
+}
+
+function add(looks: Map<string, Look>, name: string, look: Look): void {
+  looks.set(name, bothLooks(looks.get(name) ?? [], look))
+}
+
+export function bothLooks(a: Look, b: Look): Look {
+  if (a === 'value' || b === 'value') return 'value'
+  return [...a, ...b.filter((limit) => !a.includes(limit))].sort((x, y) => (x < y ? -1 : 1))
+}
+
+const COMPARISONS: ReadonlySet<string> = new Set([
+  '<',
+  '<=',
+  '>',
+  '>=',
+  '==',
+  'lessThan',
+  'lessThanOrEqual',
+  'greaterThan',
+  'greaterThanOrEqual',
+])
+
+/** `context.args.x` on one side, a constant number on the other; all else is for Cedar to understand. */
+function comparison(expr: Expr): { readonly name: string; readonly limit: Limit } | null {
+  const [[op, body] = []] = Object.entries(expr)
+  if (op === undefined || !COMPARISONS.has(op)) return null
+  const [left, right] = sidesOf(body)
+  if (left === undefined || right === undefined) return null
+  const name = argument(left) ?? argument(right)
+  const limit = constant(left) ?? constant(right)
+  return name === null || limit === null ? null : { name, limit }
+}
+
+/** Operators have a left and a right, methods a list of two. */
+function sidesOf(body: unknown): readonly Expr[] {
+  if (Array.isArray(body)) return body.length === 2 ? body : []
+  if (typeof body !== 'object' || body === null) return []
+  return 'left' in body && 'right' in body ? [body.left as Expr, body.right as Expr] : []
+}
+
+function argument(expr: Expr): string | null {
+  const node = read(expr)
+  if (node.op !== 'path' || node.path.length !== 3) return null
+  const [variable, part, name] = node.path
+  return variable === 'context' && part === 'args' ? (name ?? null) : null
+}
+
+function constant(expr: Expr): Limit | null {
+  if ('Value' in expr) return Number.isSafeInteger(expr.Value) ? (expr.Value as number) : null
+  if (!('decimal' in expr) || !Array.isArray(expr.decimal)) return null
+  const [text, ...more] = expr.decimal as Expr[]
+  if (text === undefined || more.length > 0 || !('Value' in text)) return null
+  return typeof text.Value === 'string' ? tenThousandths(text.Value) : null
+}
+
+const DECIMAL = /^-?[0-9]+\.[0-9]{1,4}$/
+/** So many characters of digits are a number that counts them exactly. */
+const EXACT = 15
+
+/** Cedar's own form of a decimal, as the integer it is kept as; null when it is no such form. */
+function tenThousandths(text: string): Limit | null {
+  if (!DECIMAL.test(text)) return null
+  const point = text.indexOf('.')
+  const digits = `${text.slice(0, point)}${text.slice(point + 1).padEnd(4, '0')}`
+  // Zero has one side only, whatever its sign.
+  return digits.length <= EXACT ? Number(digits) + 0 : BigInt(digits)
+}
+
+/**
+ * Where a value stands among the limits: the same place, the same answer to every comparison. Null
+ * when the value is not of a kind that is compared so.
+ */
+export function placeOf(value: CedarValue, limits: readonly Limit[]): number | null {
+  const compared = comparable(value)
+  if (compared === null) return limits.length === 0 ? 0 : null
+  let below = 0
+  for (const limit of limits) {
+    if (compared < limit) return 2 * below
+    if (!(compared > limit)) return 2 * below + 1
+    below++
+  }
+  return 2 * below
+}
+
+function comparable(value: CedarValue): Limit | null {
+  if (typeof value === 'number') return value
+  if (typeof value !== 'object' || Array.isArray(value) || !('__extn' in value)) return null
+  const { fn, arg } = value.__extn as { readonly fn: string; readonly arg: string }
+  return fn === 'decimal' ? tenThousandths(arg) : null
+}

@@ -1,0 +1,98 @@
+import { type Finding, fault, type Place } from '../findings.js'
+
+/** One policy's own text, first token to semicolon, and where it stands. */
+export type PolicyText = Place & { readonly text: string }
+
+/**
+ * Limits that hold before Cedar sees a byte: its recursive parser exhausts the stack at about a hundred
+ * nested brackets, and an instance that did so is lost.
+ */
+const MAX_POLICY_CHARS = 32 * 1024
+const MAX_NESTING = 32
+
+/**
+ * Space and comments (which a carriage return ends too, as in Cedar); a string, which may hold anything;
+ * a run of what does not matter here; one other character.
+ */
+const TOKEN = /(?<space>\s+|\/\/[^\n\r]*)|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s"/;?()[\]{}]+|./sy
+
+export function splitPolicies(
+  file: string,
+  content: string,
+): { readonly policies: readonly PolicyText[]; readonly findings: readonly Finding[] } {
+  const policies: PolicyText[] = []
+  const findings: Finding[] = []
+  let line = 1
+  let open: { at: number; line: number; depth: number; deepest: number; template: boolean } | null =
+    null
+  TOKEN.lastIndex = 0
+  for (let match = TOKEN.exec(content); match !== null; match = TOKEN.exec(content)) {
+    const token = match[0]
+    if (match.groups?.space === undefined) {
+      open ??= { at: match.index, line, depth: 0, deepest: 0, template: false }
+      // A string that never ends: nothing after it can be told apart.
+      if (token === '"') break
+      if (token === '(' || token === '[' || token === '{') open.depth++
+      else if (token === ')' || token === ']' || token === '}') open.depth--
+      else if (token === '?') open.template = true
+      open.deepest = Math.max(open.deepest, open.depth)
+      if (token === ';') {
+        const text = content.slice(open.at, TOKEN.lastIndex)
+        const found = refusal({ file, line: open.line }, text, open)
+        if (found === null) policies.push({ file, line: open.line, text })
+        else findings.push(found)
+        open = null
+      }
+    }
+    line += newlines(token)
+  }
+  if (open !== null) {
+    findings.push(
+      fault(
+        'policy_syntax',
+        { file, line: open.line },
+        'the text after the last policy is not a whole policy',
+        'end the policy with a semicolon, and check that every string is closed',
+      ),
+    )
+  }
+  return { policies, findings }
+}
+
+function refusal(
+  place: Place,
+  text: string,
+  { deepest, template }: { deepest: number; template: boolean },
+): Finding | null {
+  if (template) {
+    return fault(
+      'policy_template',
+      place,
+      'policy templates are not supported: `?principal` and `?resource` have nothing to fill them',
+      'name the agent, role or tool in the policy',
+    )
+  }
+  if (text.length > MAX_POLICY_CHARS) {
+    return fault(
+      'policy_too_large',
+      place,
+      `a policy of ${text.length} characters; at most ${MAX_POLICY_CHARS} are read`,
+      'split it: several permits or forbids say the same as one long condition',
+    )
+  }
+  if (deepest > MAX_NESTING) {
+    return fault(
+      'policy_too_deep',
+      place,
+      `brackets nested ${deepest} deep; at most ${MAX_NESTING} are read`,
+      'flatten the condition or split the policy',
+    )
+  }
+  return null
+}
+
+function newlines(text: string): number {
+  let count = 0
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++
+  return count
+}

@@ -1,0 +1,13 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { syncFolder } from '../../adapters/evidence/durable-file.js'
+
+/** A private folder that a power loss does not take: each new name on the way to it is synced where it stands. */
+export function makeFolder(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let made = path; ; made = dirname(made)) {
+    syncFolder(dirname(made))
+    if (made === first) return
+  }
+}

@@ -1,0 +1,79 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Manifest, ToolRule } from '../../core/manifest/model.js'
+
+/**
+ * Recording without files (`serve --upstream URL --observe`): one tool per method, whatever the path.
+ * Nothing is judged beyond reading it; every request and response is recorded and its octets are kept,
+ * for `init --from-traffic`.
+ */
+const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+const MAX_SEGMENTS = 32
+
+export const OBSERVE_ALL: Manifest = {
+  manifest: 'gate.constraints/v1',
+  id: 'dev.capsulegate.observe',
+  version: '1.0.0',
+  mode: 'observe',
+  default: { no_match: 'deny' },
+  upstream: 'default',
+  rules: METHODS.flatMap((method) =>
+    Array.from({ length: MAX_SEGMENTS + 1 }, (_, segments) => rule(method, segments)),
+  ),
+  constraints: {},
+  tests: [],
+}
+
+function toolOf(method: string): string {
+  return `http_${method.toLowerCase()}`
+}
+
+function rule(method: string, segments: number): ToolRule {
+  const names = Array.from({ length: segments }, (_, i) => `{s${i + 1}}`)
+  const tool = toolOf(method)
+  return {
+    tool,
+    match: { method, path: `/${names.join('/')}` },
+    action: tool,
+    resource: tool,
+    args: {},
+    effect: {
+      type: `dev.capsulegate.observe.${tool}`,
+      irreversibility_class: READS.has(method) ? 'two_way' : 'one_way_consequential',
+    },
+    success: { status: ['200-299'], unless: [] },
+    deadlines: { connect_ms: 5_000, first_byte_ms: 60_000, total_ms: 600_000 },
+    connection: 'pooled',
+    close_delimited: 'refuse',
+    hold_response: false,
+    capture: 'full',
+    digest_salt: 'none',
+    bind_headers: [],
+    forward_headers: [
+      'content-type',
+      'accept',
+      'accept-language',
+      'idempotency-key',
+      'traceparent',
+      'if-match',
+      'if-none-match',
+      'range',
+      'user-agent',
+    ],
+    response_location: 'rewrite',
+    constraints: [],
+  }
+}
+
+/** The engine reads policies from a folder: the gate keeps its own beside its data. */
+export function writeObservePolicies(dataDir: string): string {
+  const folder = join(dataDir, 'observe')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const policies = METHODS.map((method) => {
+    const tool = toolOf(method)
+    return `@id("${tool}") permit (principal, action == Action::"${tool}", resource);`
+  })
+  writeFileSync(join(folder, 'observe.cedar'), `${policies.join('\n')}\n`, { mode: 0o600 })
+  return folder
+}

@@ -1,0 +1,112 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Crypto } from '../../core/crypto/crypto.js'
+import { type Class1Result, verifyCapsule, verifyDisclosure, verifyLedger } from '../../verify.js'
+import type { Case } from './conformance.js'
+
+/**
+ * The vectors of the agent action capsule project. Their README defines conformance as agreement on
+ * ok, check numbers and severities, derived modes and capsule_id; codes and details are ours.
+ */
+type Expected = {
+  readonly ok: boolean
+  readonly findings: readonly { readonly check: number | null; readonly severity: string }[]
+  readonly derived: Readonly<Record<string, string>> | null
+  readonly capsule_id_recomputed: string | null
+}
+type DisclosureExpected = {
+  readonly ok: boolean
+  readonly capsule: Expected
+  readonly disclosures_checked: number
+  readonly disclosures_matched: number
+  readonly disclosure_findings: readonly { readonly code: string; readonly member: string }[]
+}
+
+/** Vectors of draft -03: a verifier of -01 must say this instead, and no more. */
+const CROSS_PARTY: readonly string[] = [
+  'pos-cross-party-full-bilateral',
+  'pos-cross-party-acknowledged-receipt',
+  'pos-cross-party-unilateral-fallback',
+  'neg-cross-party-overclaim',
+]
+const COUNTERPARTY = 'pos-disposition-approver-counterparty'
+
+export function capsuleCases(root: string, crypto: Crypto): Case[] {
+  const options = { profile: 'compat', crypto } as const
+  const class1 = join(root, 'aac', 'class1')
+  const envelopes = join(root, 'aac', 'disclosure-envelope')
+  return [
+    ...folders(class1).map((name): Case => {
+      const { input, expected } = load(join(class1, name))
+      const [draft01, note] = asDraft01(name)
+      if (Array.isArray(expected.results)) {
+        const { results } = verifyLedger(input, options)
+        const wanted = (expected.results as Expected[]).map(draft01)
+        return compare('aac/class1', name, wanted.map(said), results.map(said), note)
+      }
+      const wanted = draft01(expected as Expected)
+      return compare('aac/class1', name, said(wanted), said(verifyCapsule(input, options)), note)
+    }),
+    ...folders(envelopes).map((name): Case => {
+      const { input, expected } = load(join(envelopes, name))
+      const wanted = saidOfEnvelope(expected as DisclosureExpected)
+      const actual = saidOfEnvelope(verifyDisclosure(input, options))
+      return compare('aac/disclosure-envelope', name, wanted, actual, null)
+    }),
+  ]
+}
+
+const folders = (path: string): string[] =>
+  existsSync(path)
+    ? readdirSync(path, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map((entry) => entry.name)
+        .sort()
+    : []
+
+function load(folder: string): { input: Uint8Array; expected: { results?: unknown } } {
+  const expected: unknown = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8'))
+  return { input: readFileSync(join(folder, 'input.json')), expected: expected as object }
+}
+
+/** The -01 rule set knows no rung, and its approver enum is closed at human and policy. */
+function asDraft01(name: string): [(expected: Expected) => Expected, string | null] {
+  if (name === COUNTERPARTY) {
+    const refused = { ok: false, findings: [{ check: 1, severity: 'error' }] }
+    return [(expected) => ({ ...expected, ...refused }), 'draft -03; -01 closes approver']
+  }
+  if (CROSS_PARTY.includes(name)) {
+    const withoutRung = (expected: Expected): Expected => {
+      const { cross_party_rung: _, ...derived } = expected.derived ?? {}
+      return { ...expected, derived, findings: [] }
+    }
+    return [withoutRung, 'draft -03; -01 derives no rung']
+  }
+  return [(expected) => expected, null]
+}
+
+const said = (result: Expected | Class1Result): string => {
+  const findings = result.findings.map(({ check, severity }) => `${check ?? '-'}:${severity}`)
+  const { effect_mode, attestation_mode, ledger_mode, ...more } = {
+    ...(result.derived as Record<string, string> | null),
+  }
+  const modes = [effect_mode, attestation_mode, ledger_mode, ...Object.values(more)].join('/')
+  const id = result.capsule_id_recomputed?.slice(0, 16) ?? 'no id'
+  return [result.ok ? 'ok' : 'not ok', ...findings, modes, id].join(' ')
+}
+
+const saidOfEnvelope = (result: DisclosureExpected): string =>
+  [
+    result.ok ? 'ok' : 'not ok',
+    `${result.disclosures_matched}/${result.disclosures_checked}`,
+    ...result.disclosure_findings.map(({ code, member }) => `${member}:${code}`),
+    `capsule ${said(result.capsule)}`,
+  ].join(' ')
+
+const compare = (
+  suite: string,
+  name: string,
+  expected: string | string[],
+  actual: string | string[],
+  note: string | null,
+): Case => ({ suite, name, expected: String(expected), actual: String(actual), note })

@@ -1,0 +1,149 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { parse } from 'yaml'
+import { loadJudges } from '../../app/judges/load.js'
+import { loadConfig } from '../../config/load.js'
+import { loadManifests } from '../../config/load-manifests.js'
+import { sayProblem } from '../../config/model.js'
+import { folderOf } from '../data-folder.js'
+import { plain, print, UsageError } from '../output.js'
+import { type Written, writeManifest } from './draft.js'
+import { writeProject } from './files.js'
+import { fromTraffic } from './from-traffic.js'
+import { fromOpenApi } from './openapi.js'
+import type { Json } from './schema.js'
+import { STARTER } from './starter.js'
+
+type Options = {
+  upstream?: string
+  agent: string
+  openapi?: string
+  fromTraffic?: boolean
+  data?: string
+}
+type Source = { readonly written: Written; readonly upstream: string | null }
+const MANIFEST_ID = 'com.example.api'
+const DEFAULT_UPSTREAM = 'http://127.0.0.1:3000'
+const MAX_DOCUMENT = 16 * 1024 * 1024
+
+export function register(program: Command): void {
+  program
+    .command('init')
+    .description('write gate.yaml, a manifest with tests and policies for an API of your own')
+    .argument('[directory]', 'a folder for them', 'gate')
+    .option('--upstream <url>', `the API: scheme, host and port (default: ${DEFAULT_UPSTREAM})`)
+    .option('--agent <name>', 'who will call it', 'my-agent')
+    .option('--openapi <file>', 'tools from an OpenAPI 3.x document, JSON or YAML')
+    .option('--from-traffic', 'tools from the calls that serve --upstream URL --observe recorded')
+    .option(
+      '--data <directory>',
+      'with --from-traffic: data folder of that gate (default: data_dir of gate.yaml here, or data)',
+    )
+    .action(init)
+}
+
+async function init(directory: string, options: Options): Promise<void> {
+  const { agent } = options
+  if (!/^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}$/.test(agent)) {
+    throw new UsageError(`${agent} is no agent name: letters, digits and . _ @ : / -`)
+  }
+  const { written, upstream: said } = await sourceOf(options)
+  const upstream = originOf(options.upstream ?? said ?? DEFAULT_UPSTREAM)
+  const { lost } = written
+  if (written.tools.length === 0) {
+    for (const line of lost) say(line)
+    throw new UsageError('no tool is left to govern; nothing was written')
+  }
+  const dir = resolve(directory)
+  const project = { upstream, agent, manifest: written.text, tools: written.tools }
+  const trial = mkdtempSync(join(tmpdir(), 'capsule-gate-init-'))
+  try {
+    writeProject(trial, project)
+    await mustLoad(trial)
+  } finally {
+    rmSync(trial, { recursive: true, force: true })
+  }
+  const files = writeProject(dir, project)
+  for (const name of files) print(`  ${join(relative('.', dir) || '.', name)}`)
+  if (options.openapi !== undefined || options.fromTraffic === true) {
+    print(
+      `\n  ${written.tools.length} tools; not carried over: ${lost.length === 0 ? 'nothing' : ''}`,
+    )
+    for (const line of lost) print(`    ${plain(line)}`)
+  }
+  if (options.fromTraffic === true) {
+    print(
+      '\n  the tests in manifests/api.yaml hold values from recorded calls: read before you share it',
+    )
+  }
+  print('\n  next')
+  print(`    cd ${relative('.', dir) || '.'}`)
+  print(`    npx capsule-gate tokens create --name ${agent}`)
+  print('    npx capsule-gate serve --config gate.yaml')
+}
+
+async function sourceOf({
+  openapi,
+  fromTraffic: traffic,
+  data,
+  upstream,
+}: Options): Promise<Source> {
+  if (traffic !== true) {
+    if (data !== undefined) throw new UsageError('--data goes with --from-traffic')
+    if (openapi !== undefined) return described(openapi)
+    return { written: writeManifest(MANIFEST_ID, STARTER), upstream: null }
+  }
+  if (openapi !== undefined) throw new UsageError('--openapi and --from-traffic exclude each other')
+  if (upstream === undefined) {
+    throw new UsageError('name the API that was observed: --from-traffic --upstream URL')
+  }
+  const folder = folderOf(data === undefined ? {} : { data })
+  return { upstream: originOf(upstream), written: await fromTraffic(folder, MANIFEST_ID) }
+}
+
+function described(path: string): Source {
+  let document: Json
+  try {
+    const text = readFileSync(path, 'utf8')
+    if (text.length > MAX_DOCUMENT) throw new Error('over 16 MiB')
+    document = parse(text, { maxAliasCount: 100, logLevel: 'error' }) as Json
+  } catch (error) {
+    throw new UsageError(`${path}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const read = fromOpenApi(document)
+  if ('error' in read) throw new UsageError(`${path}: ${read.error}`)
+  const written = writeManifest(MANIFEST_ID, read.tools)
+  return {
+    written: { ...written, lost: [...read.lost, ...written.lost] },
+    upstream: read.upstream,
+  }
+}
+
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || `${url.origin}/` !== url.href) {
+    throw new UsageError(`${text} is not scheme, host and port, like https://api.example.com`)
+  }
+  return url.origin
+}
+
+/** The same way `serve` loads it: what does not start is not handed over as finished. */
+async function mustLoad(dir: string): Promise<void> {
+  const config = loadConfig(join(dir, 'gate.yaml'), {})
+  const manifests = loadManifests(join(dir, 'manifests'))
+  const problems = [config, manifests].flatMap((loaded) => (loaded.ok ? [] : loaded.problems))
+  if (!config.ok || !manifests.ok) throw new Error(problems.map(sayProblem).join('\n'))
+  const judges = await loadJudges({
+    operator: config.config.operator,
+    mode: config.config.mode,
+    manifests: manifests.manifests,
+    policyFolder: config.config.policies,
+  })
+  if (!judges.ok) throw new Error(judges.problems.join('\n'))
+}
+
+const say = (line: string): void => {
+  process.stderr.write(`${plain(line)}\n`)
+}

@@ -1,0 +1,143 @@
+import { createReadStream, statSync } from 'node:fs'
+import { MAX_BYTES } from '../../core/bytes/cbor.js'
+import { parse } from '../../core/json/parse.js'
+import { isObject, type JsonValue } from '../../core/json/value.js'
+import { isJournalLine } from '../../core/verify/journal/line.js'
+import { MAX_RECORD_BYTES } from '../../core/verify/units.js'
+import { plain, UsageError } from '../output.js'
+
+/** What a file is, told from its first bytes and not its name, but for `.cose` and `.jsonl`. */
+export type Input =
+  | { readonly kind: 'statement'; readonly bytes: Uint8Array }
+  | { readonly kind: 'document'; readonly bytes: Uint8Array; readonly value: JsonValue }
+  | { readonly kind: 'ledger' | 'journal'; readonly chunks: AsyncIterable<Uint8Array> }
+
+export type Source = {
+  readonly name: string
+  readonly size: number | null
+  readonly chunks: AsyncIterable<Uint8Array>
+}
+
+const CHUNK = 256 * 1024
+const LF = 0x0a
+const COSE_TAG = 0xd2
+
+export function openSource(path: string): Source {
+  if (path === '-') return { name: '(stdin)', size: null, chunks: process.stdin }
+  try {
+    const stat = statSync(path)
+    if (stat.isDirectory()) throw new UsageError(`${path} is a directory`)
+    const chunks = createReadStream(path, { highWaterMark: CHUNK })
+    return { name: path, size: stat.isFile() ? stat.size : null, chunks }
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(plain(`cannot read ${path}: ${(error as Error).message}`))
+  }
+}
+
+export async function readInput(source: Source): Promise<Input> {
+  const pull = source.chunks[Symbol.asyncIterator]()
+  const held: Uint8Array[] = []
+  const more = async (): Promise<boolean> => {
+    const next = await pull.next()
+    if (!next.done) held.push(next.value)
+    return !next.done
+  }
+  const all = async (limit: number): Promise<Uint8Array> => {
+    while (length(held) <= limit && (await more())) {}
+    await pull.return?.()
+    return Buffer.concat(held)
+  }
+  const stream = (kind: 'ledger' | 'journal'): Input => ({ kind, chunks: resume(held, pull) })
+
+  let head = await firstLine(held, more)
+  const isLines = /\.(jsonl|ndjson)$/.test(source.name)
+  // A signed statement is no journal, whoever put it under the journal's name.
+  if (source.name.endsWith('.cose') || (head[0] === COSE_TAG && !isLines)) {
+    return { kind: 'statement', bytes: await all(MAX_BYTES) }
+  }
+  const start = head.find((byte) => byte > 0x20)
+  const first = parse(head)
+  if (first.ok && isObject(first.value) && isJournalLine(first.value)) return stream('journal')
+  if (start === 0x5b || isLines) return stream('ledger')
+  if (first.ok && (await continues(held, head.length, more))) return stream('ledger')
+  if (!first.ok) {
+    while (length(held) <= MAX_RECORD_BYTES && (await more())) {}
+    // Too large for one record, so it can only be lines, the first of them damaged.
+    if (length(held) > MAX_RECORD_BYTES) return stream('ledger')
+    head = Buffer.concat(held)
+  }
+  const document = first.ok ? first : parse(head)
+  return { kind: 'document', bytes: head, value: document.ok ? document.value : null }
+}
+
+const length = (chunks: readonly Uint8Array[]): number =>
+  chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+
+/** Up to the line feed that ends the first line with anything on it, or to the limit. */
+async function firstLine(held: Uint8Array[], more: () => Promise<boolean>): Promise<Uint8Array> {
+  for (;;) {
+    const bytes = Buffer.concat(held)
+    const start = bytes.findIndex((byte) => byte > 0x20)
+    const end = start < 0 ? -1 : bytes.indexOf(LF, start)
+    if (end >= 0) return bytes.subarray(0, end)
+    if (bytes.length > MAX_RECORD_BYTES || !(await more())) return bytes
+  }
+}
+
+/** Whether anything but space follows the first line. */
+async function continues(
+  held: readonly Uint8Array[],
+  from: number,
+  more: () => Promise<boolean>,
+): Promise<boolean> {
+  let seen = from
+  for (;;) {
+    const bytes = Buffer.concat(held)
+    if (bytes.subarray(seen).some((byte) => byte > 0x20)) return true
+    seen = bytes.length
+    if (!(await more())) return false
+  }
+}
+
+async function* resume(
+  held: readonly Uint8Array[],
+  pull: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield* held
+  for (let next = await pull.next(); !next.done; next = await pull.next()) yield next.value
+}
+
+/**
+ * The same bytes, cut after every line feed, with the number of the line being read: a verifier that
+ * takes a piece and answers before it asks for the next one is speaking about that line.
+ */
+export function counted(chunks: AsyncIterable<Uint8Array>): {
+  readonly pieces: AsyncIterable<Uint8Array>
+  line(): number
+  /** How many there were, a last one without line feed included. */
+  lines(): number
+  bytes(): number
+} {
+  let line = 1
+  let bytes = 0
+  let open = false
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      let from = 0
+      for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, from)) {
+        bytes += at + 1 - from
+        yield chunk.subarray(from, at + 1)
+        from = at + 1
+        line++
+        open = false
+      }
+      if (from === chunk.length) continue
+      open = true
+      bytes += chunk.length - from
+      yield chunk.subarray(from)
+    }
+  }
+  const lines = (): number => (open ? line : line - 1)
+  return { pieces: pieces(), line: () => line, lines, bytes: () => bytes }
+}

@@ -1,0 +1,34 @@
+import { callText } from '../../core/approval/call-identity.js'
+import { digestRequest, olderOctets } from '../../core/call/digest.js'
+import { exactText } from '../../core/json/exact-text.js'
+import type { Plain } from '../../core/json/value.js'
+import type { Approval } from '../../ports/state.js'
+import type { Matched, Parts } from '../context.js'
+
+type Same = Pick<Matched, 'call' | 'rule' | 'args' | 'notJudged' | 'requestOctets'>
+type Naming = Pick<Parts, 'tenant' | 'crypto'>
+
+/** What a rule lets through unjudged belongs to the call too. */
+const letThrough = ({ notJudged }: Same, body: string): Plain => ({
+  query: notJudged.query,
+  members: notJudged.members.map(([pointer, value]) => [pointer, exactText(value)]),
+  body: notJudged.body ? body : null,
+})
+
+const textOf = (known: Same, body: string): string =>
+  callText({ tool: known.rule.tool, args: known.args, letThrough: letThrough(known, body) })
+
+/** The call that a person's refusal would be about; also where its digest is an older item's. */
+export const identityOf = (known: Same, parts: Naming): string => {
+  const { call, rule, notJudged } = known
+  const body = notJudged.body ? digestRequest(call, rule, parts).requestOctets.digest : ''
+  return parts.tenant.callIdentity(textOf(known, body))
+}
+
+/** As lines of before one key per use name it: a refusal from then stands for its time. */
+export const olderIdentityOf = (known: Same, parts: Naming): string =>
+  parts.tenant.older.callIdentity(textOf(known, olderOctets(known, parts).digest))
+
+/** Whether a person refused it and that still stands at that time. */
+export const stands = ({ refusedUntil }: Approval, at: string): boolean =>
+  refusedUntil !== null && Date.parse(at) < Date.parse(refusedUntil)

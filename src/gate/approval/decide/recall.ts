@@ -1,0 +1,116 @@
+import type { Bounds } from '../../../core/approval/bounds.js'
+import { type Assent, HumanDecision } from '../../../core/capsule/human.js'
+import type { By } from '../../../core/capsule/input.js'
+import { verifyEvent } from '../../../core/journal/event.js'
+import { bounds } from '../../../core/journal/lines/approval.js'
+import {
+  anyText,
+  digest,
+  list,
+  type Of,
+  oneOf,
+  only,
+  optional,
+  read,
+  record,
+  text,
+} from '../../../core/json/shape.js'
+import type { Approval, Vote } from '../../../ports/state.js'
+import type { Parts, Run } from '../../context.js'
+import { saltedPart } from '../../govern/dispatch.js'
+
+/** A vote as the evidence store keeps it: who, and what exactly they said. */
+const voteEvidence = record({
+  vote: only('gate.vote/v1'),
+  approval_id: text,
+  on: digest,
+  document_digest: digest,
+  name: text,
+  by: oneOf('person', 'machine'),
+  roles: optional(list(anyText)),
+  assurance: oneOf('L1', 'L2', 'L3'),
+  via: anyText,
+  outcome: oneOf('approve', 'deny', 'defer'),
+  reason: optional(anyText),
+  bounds: optional(bounds),
+  salt: text,
+})
+type VoteEvidence = Of<typeof voteEvidence>
+
+export type Recalled = { readonly run: Run; readonly bounds: readonly Bounds[] }
+
+/**
+ * On whose word an approved call runs. Nothing is taken from memory: each vote's signature is checked
+ * again, its evidence must be the one it names, and enough distinct voters must remain. Null when that
+ * cannot be shown any more (promise 4).
+ */
+export async function recallRun(approval: Approval, parts: Parts): Promise<Recalled | null> {
+  const votes: { vote: Vote; said: VoteEvidence }[] = []
+  for (const vote of approval.votes) {
+    const said = await recallVote(approval, vote, parts)
+    if (said === null) return null
+    votes.push({ vote, said })
+  }
+  const people = votes.filter(({ vote }) => vote.by === 'person')
+  const machine = votes.find(({ vote }) => vote.by === 'machine')
+  // By name: a vote from before an upgrade has another pseudonym of the same person.
+  const enough = new Set(people.map(({ said }) => said.name)).size >= approval.hitl.quorum
+  const last = people.at(-1)
+  const by: By | null =
+    enough && last !== undefined
+      ? { kind: 'human', decision: HumanDecision.authenticated(assentOf(approval, last)) }
+      : machine !== undefined && approval.hitl.quorum === 1
+        ? { kind: 'grant', authority: machine.vote.voter }
+        : null
+  if (by === null) return null
+  const said = votes.flatMap(({ said }) => (said.bounds === undefined ? [] : [said.bounds]))
+  const part = saltedPart(
+    'approval',
+    'decision',
+    {
+      constraint: 'dev.capsulegate.approval',
+      approval_id: approval.approvalId,
+      document_digest: approval.documentDigest,
+      votes: votes.map(({ vote }) => vote.evidenceDigest),
+      bounds: said,
+    },
+    parts,
+  )
+  return { run: { by, part }, bounds: said }
+}
+
+async function recallVote(
+  approval: Approval,
+  vote: Vote,
+  parts: Parts,
+): Promise<VoteEvidence | null> {
+  const { line } = vote
+  const signedByUs =
+    line.origin === parts.journal.origin && verifyEvent(line, parts.keys(), parts.crypto).ok
+  if (!signedByUs || line.document_digest !== approval.documentDigest) return null
+  const found = await parts.evidence.byDigest(vote.evidenceDigest)
+  const got = found.state === 'present' ? read(voteEvidence, found.value.value) : null
+  if (got === null || !got.ok) return null
+  const said = got.value
+  const same =
+    said.approval_id === approval.approvalId &&
+    said.on === approval.parent &&
+    said.document_digest === approval.documentDigest &&
+    said.outcome === vote.outcome &&
+    said.by === vote.by &&
+    parts.tenant.isVoter(vote.voter, said.name)
+  return same ? said : null
+}
+
+const assentOf = (
+  approval: Approval,
+  { vote, said }: { vote: Vote; said: VoteEvidence },
+): Assent => ({
+  decisionId: approval.approvalId,
+  requestDigest: approval.requestDigest,
+  documentDigest: approval.documentDigest,
+  approver: said.name,
+  assurance: said.assurance,
+  outcome: 'approve',
+  at: vote.line.at,
+})

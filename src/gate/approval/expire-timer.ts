@@ -1,0 +1,137 @@
+import type { Line } from '../../ports/journal.js'
+import type { Approval } from '../../ports/state.js'
+import type { Parts } from '../context.js'
+import { haltFor } from '../operate/halt.js'
+import { dueAt, expire } from './expire.js'
+
+export type Expiry = {
+  /** Does what is due now and arms the timer for what is due next. */
+  run(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Somebody else is about to move an item that is due, or a record could not be written: look again. */
+const AGAIN_MS = 1_000
+/** So many records share a sync. */
+const AT_ONCE = 64
+
+/**
+ * One timer for the nearest deadline. Deadlines come from the records' own timestamps and survive a
+ * restart; from the moment this process knows one, its monotonic clock has to agree, so that a wall
+ * clock that jumps ahead ends nothing early. What is halted waits for whoever resumes it.
+ */
+export function startExpiry(parts: Parts): Expiry {
+  const { clock, timer } = parts
+  /** By capsule: when its item is due on the monotonic clock. */
+  const due = new Map<string, number>()
+  let armed: { readonly at: number; readonly cancel: () => void } | null = null
+  let running: Promise<void> | null = null
+  let again = false
+  let stopped = false
+
+  const keyOf = ({ parent, reminded, state }: Approval): string =>
+    `${parent} ${reminded} ${state.kind}`
+  function dueIn(approval: Approval): number {
+    const key = keyOf(approval)
+    const wall = dueAt(approval) - clock.now()
+    const known = due.get(key) ?? clock.monotonic() + Math.max(0, wall)
+    due.set(key, known)
+    return Math.max(wall, known - clock.monotonic())
+  }
+
+  function arm(ms: number): void {
+    if (stopped) return
+    const at = clock.monotonic() + Math.max(0, ms)
+    if (armed !== null && armed.at <= at) return
+    armed?.cancel()
+    armed = {
+      at,
+      cancel: timer.after(Math.max(0, ms), () => {
+        armed = null
+        void run()
+      }),
+    }
+  }
+
+  async function round(): Promise<void> {
+    const approvals = await parts.state.approvals()
+    const kept = new Set(approvals.map(keyOf))
+    for (const key of due.keys()) if (!kept.has(key)) due.delete(key)
+    const over = approvals.filter((approval) => {
+      const ms = dueIn(approval)
+      if (ms > 0) arm(ms)
+      return ms <= 0 && haltFor(parts.halts(), approval) === null
+    })
+    for (let from = 0; from < over.length && !stopped; from += AT_ONCE) {
+      const all = await Promise.all(over.slice(from, from + AT_ONCE).map(done))
+      if (all.includes(false)) arm(AGAIN_MS)
+    }
+  }
+
+  async function done(approval: Approval): Promise<boolean> {
+    try {
+      return await expire(approval, parts)
+    } catch (error) {
+      const actionId = approval.approvalId
+      parts.report({ level: 'error', event: 'expiry_failed', actionId, detail: String(error) })
+      return false
+    }
+  }
+
+  /** One round at a time; whoever asks meanwhile gets one more. */
+  function run(): Promise<void> {
+    if (stopped) return Promise.resolve()
+    if (running !== null) {
+      again = true
+      return running
+    }
+    running = (async () => {
+      do {
+        again = false
+        await round()
+      } while (again && !stopped)
+    })().finally(() => {
+      running = null
+    })
+    return running
+  }
+
+  const unsubscribe = parts.subscribe((line) => {
+    const id = movedBy(line)
+    if (id !== null) {
+      parts.state.approval(id).then(
+        (approval) => {
+          if (approval !== null && approval.state.kind !== 'closed') arm(dueIn(approval))
+        },
+        () => undefined,
+      )
+    }
+  })
+
+  return {
+    run,
+    async stop() {
+      stopped = true
+      unsubscribe()
+      armed?.cancel()
+      await running
+    },
+  }
+}
+
+/** The item that may be due at another time after this line than before it. */
+function movedBy(line: Line): string | null {
+  switch (line.type) {
+    case 'APPROVAL_OPENED':
+    case 'APPROVAL_REMINDER':
+      return line.approval_id
+    case 'GRANT_ISSUED':
+      return line.standing === true ? null : (line.approval_id ?? null)
+    case 'CAPSULE': {
+      const { chain, 'dev.capsulegate.decision_id': decision } = line.capsule
+      return chain === undefined ? null : (decision ?? null)
+    }
+    default:
+      return null
+  }
+}

@@ -1,0 +1,164 @@
+import type { Agent } from '../core/call/agent.js'
+import type { Call, ReadCall } from '../core/call/call.js'
+import type { By } from '../core/capsule/input.js'
+import type { Capsule, ConstraintRecord, Mode, Octets } from '../core/capsule/model.js'
+import type { Crypto } from '../core/crypto/crypto.js'
+import type { SignedHead } from '../core/journal/head.js'
+import type { Hitl, Manifest, ToolRule } from '../core/manifest/model.js'
+import type { LoadedManifest, Router } from '../core/manifest/route/match.js'
+import type { Args, NotJudged, NotRead } from '../core/manifest/route/read-result.js'
+import type { PublicKeyRecord } from '../core/statement/keys.js'
+import type { Clock, Ids, Timer } from '../ports/clock.js'
+import type { Evidence, EvidencePart } from '../ports/evidence.js'
+import type { Identified, Identity } from '../ports/identity.js'
+import type { Journal, Line } from '../ports/journal.js'
+import type { PolicyDecision, PolicyEngine } from '../ports/policy.js'
+import type { Signer } from '../ports/signer.js'
+import type { Approval, BudgetClaim, BudgetReading, State } from '../ports/state.js'
+import type { TenantKeys } from '../ports/tenant.js'
+import type { Ending } from './govern/exit.js'
+import type { Halts } from './operate/halt.js'
+
+/** What judges calls right now. Replaced whole, never edited; `generation` tells one from the next. */
+export type World = {
+  readonly generation: number
+  readonly operator: string
+  readonly mode: Mode
+  readonly manifests: readonly LoadedManifest[]
+  readonly router: Router
+  readonly policy: PolicyEngine
+}
+
+/** Everything the spine is given. It holds no other state. */
+export type Parts = {
+  readonly journal: Journal
+  readonly evidence: Evidence
+  readonly state: State
+  readonly signer: Signer
+  /** Public keys, to check again what the gate itself once signed. */
+  readonly keys: () => readonly PublicKeyRecord[]
+  readonly crypto: Crypto
+  readonly clock: Clock
+  readonly timer: Timer
+  readonly ids: Ids
+  readonly identity: Identity
+  /** Makes digests of guessable values useless to a guesser (seed §13). */
+  readonly tenant: TenantKeys
+  readonly world: () => World
+  readonly halts: () => Halts
+  /** Whether anybody can be asked; without, a route to a human ends as an open item for an operator. */
+  readonly approvals: boolean
+  /** So many may wait at once for one agent: a looping agent must not bury what people have to read. */
+  readonly openPerAgent: number
+  /** `explain`: a refused agent also gets the operator's own words, where there are any (DESIGN §7). */
+  readonly denyDetail: 'code' | 'explain'
+  /** Each durable line in journal order, after the state has it. */
+  readonly subscribe: (listener: (line: Line) => void) => () => void
+  /** Tells the operator what the record may not say. */
+  readonly report: (event: GateReport) => void
+  /** Told of each capsule before it is written, for logs and metrics; MUST NOT throw. */
+  readonly concluding?: (ending: Ending, capsule: Capsule) => void
+  /** Named points where a test may stop the process; absent in production. */
+  readonly seam: (name: Seam) => void | Promise<void>
+}
+
+export type Seam =
+  | 'before_intent'
+  | 'after_intent'
+  | 'before_first_byte'
+  | 'after_last_byte'
+  | 'before_capsule'
+  | 'after_capsule'
+
+export type GateReport = {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly event: string
+  readonly actionId?: string
+  readonly detail?: string
+  /** The journal's newest signed head, for readers of the log to keep. */
+  readonly head?: SignedHead
+}
+
+// Each stage takes the previous stage's value and adds its own (DESIGN §3).
+export type Opened = {
+  readonly call: Call
+  readonly actionId: string
+  /** The capsule's own timestamp and the clock of every time-dependent constraint. */
+  readonly at: string
+  readonly world: World
+  /** Who the credentials say is calling; the record names them from the start. */
+  readonly identified: Identified
+}
+export type Recognized = Opened & {
+  readonly identified: Agent
+}
+export type Matched = Recognized & {
+  readonly call: ReadCall
+  readonly rule: ToolRule
+  readonly manifest: Manifest
+  readonly manifestDigest: string
+  readonly args: Args
+  /** The exact JSON text, where the rule reads the body. */
+  readonly body: string | null
+  /** Let through without being read: shown to people, bound in the request digest. */
+  readonly notJudged: NotJudged
+  /** Passed although not even let through, because nothing is enforced. */
+  readonly notRead: NotRead
+  readonly mode: Mode
+  readonly requestDigest: string
+  readonly requestOctets: Octets
+}
+export type Admitted = Matched & { readonly agent: Agent }
+export type Constrained = Admitted & {
+  readonly records: readonly ConstraintRecord[]
+  readonly evidence: readonly EvidencePart[]
+  /** Windowed constraints, decided at `reserve` where the claim is atomic. */
+  readonly claims: readonly BudgetClaim[]
+  /** Constraints that want a human instead of a block. */
+  readonly asking: readonly string[]
+}
+/** The request to a human that this very call is about, as it stood when the call was judged. */
+export type Item =
+  | { readonly kind: 'none' }
+  /** Not to be used: undecided, or (`stale`) asked under another policy set or manifest. */
+  | { readonly kind: 'open'; readonly approval: Approval; readonly stale: boolean }
+  | { readonly kind: 'granted'; readonly approval: Approval; readonly run: Run }
+  /** A standing grant covers the call; somebody may have been asked before it was given. */
+  | {
+      readonly kind: 'standing'
+      readonly grant: string
+      readonly run: Run
+      readonly asked: Approval | null
+    }
+/** On whose word a call runs, and the private record of it that the capsule commits to. */
+export type Run = { readonly by: By; readonly part: EvidencePart }
+
+export type Authorized = Constrained & {
+  readonly decision: Exclude<PolicyDecision, { kind: 'error' }>
+  readonly keyHash: string | null
+  readonly item: Item
+}
+export type Approved = Authorized & {
+  readonly grant: string | null
+  readonly by: By
+  readonly decisionId: string
+  /** The open item this call closes when it ends. */
+  readonly supersedes: string | null
+}
+export type Reserved = Approved & { readonly reserved: true }
+/** Nothing was taken: these windows are full and say `on_fail: hitl`, which only the claim can tell. */
+export type MustAsk = {
+  readonly reserved: false
+  readonly asking: readonly string[]
+  readonly readings: readonly BudgetReading[]
+}
+
+/** What is known when a call ends, however early: everything after `Opened` may be missing. */
+export type Known = Opened & Partial<Omit<Approved, keyof Opened>> & { readonly opening?: Opening }
+
+/** A human is being asked: what the record of the asking needs beside the call. */
+export type Opening = {
+  readonly hitl: Hitl
+  readonly documentDigest: string
+  readonly callIdentity: string
+}

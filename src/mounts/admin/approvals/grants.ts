@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import type { Plain } from '../../../core/json/value.js'
+import { AdminProblem } from '../problem.js'
+import { json, route } from '../route.js'
+import { actionId, name, time } from '../routes/schemas.js'
+
+/** Name → constraint in the manifest's short form; read against the tool by the gate. */
+const bounds = z.record(z.string(), z.unknown())
+const grant = z.strictObject({
+  grant: actionId,
+  agent: z.string(),
+  tool: z.string(),
+  bounds,
+  expires_at: time,
+  uses_left: z.int(),
+})
+
+export const grantList = route({
+  method: 'get',
+  path: '/v1/grants',
+  summary:
+    'Standing grants that can still be used. Bounds are thresholds: no agent ever sees them.',
+  roles: ['auditor', 'operator'],
+  answers: {
+    200: [{ type: 'application/json', schema: z.strictObject({ grants: z.array(grant) }) }],
+  },
+  handle: async (_, { gate }) =>
+    json({
+      grants: (await gate.read.standingGrants()).map(({ expiresAt, usesLeft, ...rest }) => ({
+        ...rest,
+        expires_at: expiresAt,
+        uses_left: usesLeft,
+      })),
+    }),
+})
+
+export const grantCreate = route({
+  method: 'post',
+  path: '/v1/grants',
+  summary:
+    'Lets one agent use one tool within bounds, for a while and so many times, without asking again. ' +
+    'What runs under it is recorded as policy, never as a human.',
+  roles: ['operator'],
+  body: z.strictObject({ agent: name, tool: name, bounds, expires_at: time, uses: z.int() }),
+  answers: {
+    201: [{ type: 'application/json', schema: z.strictObject({ grant: actionId }) }],
+  },
+  problems: ['grant_invalid', 'record_unavailable'],
+  async handle({ body, principal }, { gate }) {
+    if (principal === null) throw new AdminProblem('unauthenticated')
+    const { agent, tool, uses, expires_at: expiresAt } = body
+    const by = principal.name
+    const order = { agent, tool, uses, expiresAt, by }
+    const done = await gate.issueStanding({
+      ...order,
+      bounds: body.bounds as { [name: string]: Plain },
+    })
+    if (done.kind === 'refused') throw new AdminProblem('grant_invalid', done.problems.join('; '))
+    return json({ grant: done.grant }, 201)
+  },
+})
+
+export const grantDelete = route({
+  method: 'delete',
+  path: '/v1/grants/{grant}',
+  summary: 'Revokes a standing grant: in force for the next call, and for calls not yet reserved.',
+  roles: ['operator'],
+  params: z.strictObject({ grant: actionId }),
+  answers: {
+    200: [{ type: 'application/json', schema: z.strictObject({ revoked: actionId }) }],
+  },
+  problems: ['not_found', 'record_unavailable'],
+  async handle({ params, principal }, { gate }) {
+    if (principal === null) throw new AdminProblem('unauthenticated')
+    if (!(await gate.read.isStanding(params.grant))) {
+      throw new AdminProblem('not_found', 'There is no such standing grant.')
+    }
+    await gate.revokeStanding(params.grant, principal.name)
+    return json({ revoked: params.grant })
+  },
+})

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { VERDICT_CLASSES } from '../../../core/capsule/registries.js'
+
+/** Shapes that several routes share. */
+export const actionId = z
+  .string()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+export const digest = z.string().regex(/^[0-9a-f]{64}$/)
+export const time = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/)
+export const name = z.string().min(1).max(256)
+export const verdict = z.enum(VERDICT_CLASSES)
+
+/** The members lists and filters stand on; a capsule has more, and all of it is passed on. */
+export const capsule = z.looseObject({
+  spec_version: z.string(),
+  format_version: z.string(),
+  capsule_id: digest,
+  action_id: actionId,
+  action_type: z.enum(['fyi', 'decide']),
+  operator: z.string(),
+  developer: z.string(),
+  timestamp: time,
+  assurance: z.looseObject({}),
+  disposition: z.looseObject({
+    decision: z.string(),
+    approver: z.enum(['human', 'policy']),
+    human_disposed: z.boolean(),
+    verdict_class: verdict,
+  }),
+})
+
+export const problem = z.strictObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: z.string(),
+})

@@ -1,0 +1,39 @@
+import type { Header, ReadCall } from '../core/call/call.js'
+import type { Observation } from '../core/capsule/observation.js'
+import type { ToolRule } from '../core/manifest/model.js'
+
+/**
+ * The mount's way to send the call. It MUST NOT send anything before it is called, MUST send exactly
+ * the frozen bytes, and MUST call `stillAllowed` just before the first byte: false means that it may
+ * not leave, and the observation is `not_sent` with cause `withdrawn`.
+ */
+export type Dispatch = (order: DispatchOrder) => Promise<Dispatched>
+export type DispatchOrder = {
+  readonly actionId: string
+  /** The call as it was judged: these octets to this upstream, and nothing else, may be sent. */
+  readonly call: ReadCall
+  /** The rule the call was judged under: deadlines, forwarded headers, success, release. */
+  readonly rule: ToolRule
+  readonly stillAllowed: () => boolean
+  /**
+   * How the response's octets are digested: null is SHA-256; a tool with `digest_salt: tenant` has an HMAC
+   * under a secret that the mount does not get (seed §13).
+   */
+  readonly saltedDigest: (() => OctetsDigest) | null
+}
+/** The digest of octets as they pass; `digest` is called once, at the end. */
+export type OctetsDigest = {
+  update(octets: Uint8Array): void
+  /** Lowercase hex. */
+  digest(): string
+}
+export type Dispatched = {
+  readonly observation: Observation
+  /** The whole response, when it was held: kept for replay and for `capture: full`. */
+  readonly held: HeldResponse | null
+}
+export type HeldResponse = {
+  readonly status: number
+  readonly headers: readonly Header[]
+  readonly body: Uint8Array
+}

@@ -1,0 +1,59 @@
+import type { Plain } from '../core/json/value.js'
+
+/** Values as Cedar wants them, built by us from typed arguments: never an agent's own `__entity` or `__extn`. */
+export type CedarValue =
+  | string
+  | boolean
+  | number
+  | { readonly __extn: { readonly fn: string; readonly arg: string } }
+  | readonly CedarValue[]
+  | { readonly [name: string]: CedarValue }
+
+export type PolicyRequest = {
+  readonly principal: string
+  readonly roles: readonly string[]
+  readonly developer: string
+  readonly action: string
+  readonly resource: string
+  readonly irreversibility: string
+  readonly args: { readonly [name: string]: CedarValue }
+  readonly approval: { readonly granted: boolean }
+}
+export type PolicyDecision =
+  | {
+      readonly kind: 'permit'
+      readonly policies: readonly string[]
+      readonly observed: readonly ObservedPolicy[]
+      readonly request: Plain
+    }
+  | {
+      readonly kind: 'deny'
+      readonly policies: readonly string[]
+      readonly observed: readonly ObservedPolicy[]
+      readonly request: Plain
+      readonly reason: string | null
+    }
+  /** Denied only by policies that ask for a human, and an approval would lift it (what-if run). */
+  | {
+      readonly kind: 'ask'
+      readonly policies: readonly string[]
+      readonly observed: readonly ObservedPolicy[]
+      readonly request: Plain
+      readonly reason: string | null
+    }
+  | {
+      readonly kind: 'error'
+      readonly errorClass: string
+      readonly detail: string
+      readonly request: Plain
+    }
+/** A policy in observe mode that would have changed the decision. */
+export type ObservedPolicy = { readonly id: string; readonly would: 'permit' | 'deny' | 'ask' }
+
+export type PolicyEngine = {
+  /** SHA-256 over the loaded set, hex; changes exactly when the set does. */
+  readonly digest: string
+  readonly policyIds: readonly string[]
+  /** MUST return an error value, never permit, when any policy errored or the schema was not applied. MUST NOT throw. */
+  decide(request: PolicyRequest): PolicyDecision
+}

@@ -1,0 +1,187 @@
+import type { Bounds } from '../core/approval/bounds.js'
+import type { OnExpiry } from '../core/approval/deadline.js'
+import type { OpenItem } from '../core/capsule/open-item.js'
+import type { VerdictClass } from '../core/capsule/registries.js'
+import type { LineOf } from '../core/journal/vocabulary.js'
+import type { Hitl } from '../core/manifest/model.js'
+
+export type BudgetClaim = {
+  readonly constraint: string
+  /** Scope key: a keyed digest (`budgetScope`). */
+  readonly scope: string
+  readonly windowSeconds: number
+  readonly kind: 'count' | 'sum' | 'dedupe'
+  /** Exact decimal; `"1"` for counts. */
+  readonly amount: string
+  /** Exact decimal; for dedupe `"1"`. */
+  readonly max: string
+  /** Observe mode: record the total, never refuse. */
+  readonly advisory: boolean
+}
+export type BudgetReading = {
+  readonly constraint: string
+  readonly prior: string
+  readonly within: boolean
+}
+export type ReserveRequest = {
+  readonly actionId: string
+  readonly operator: string
+  readonly agent: string
+  readonly requestDigest: string
+  readonly at: number
+  /** Hex SHA-256 of the Idempotency-Key, as ACTION_DISPATCHED carries it. */
+  readonly key: string | null
+  readonly grant: string | null
+  /** The approval this call closes when it ends: nobody else may supersede its capsule meanwhile. */
+  readonly item: { readonly approvalId: string; readonly parent: string } | null
+  readonly budgets: readonly BudgetClaim[]
+}
+export type KeyState =
+  | {
+      readonly state: 'in_flight' | 'unknown'
+      readonly actionId: string
+      readonly requestDigest: string
+    }
+  | {
+      readonly state: 'completed'
+      readonly actionId: string
+      readonly capsuleId: string
+      readonly requestDigest: string
+    }
+export type Reservation = {
+  readonly kind: 'reserved'
+  readonly actionId: string
+  readonly readings: readonly BudgetReading[]
+}
+export type Conflict =
+  | { readonly kind: 'budget'; readonly readings: readonly BudgetReading[] }
+  | { readonly kind: 'key'; readonly holder: KeyState }
+  /** The agent has as many keys as one may have; a key it holds already is `key`. */
+  | { readonly kind: 'keys_exhausted' }
+  | { readonly kind: 'grant'; readonly why: 'spent' | 'expired' | 'unknown' | 'mismatch' }
+  /** The approval moved on, or somebody is about to move it. */
+  | { readonly kind: 'item' }
+
+/** A decider's vote as the journal has it; who it was stands in the evidence. */
+export type Vote = {
+  /** HMAC of the decider's name: the same person is the same voter. */
+  readonly voter: string
+  readonly by: 'person' | 'machine'
+  readonly outcome: 'approve' | 'deny' | 'defer'
+  readonly evidenceDigest: string
+  /** The signed line itself: whoever builds on the vote checks the signature again (promise 4). */
+  readonly line: LineOf<'APPROVAL_VOTED'>
+}
+/** One request to a human, as the lines so far established it. */
+export type Approval = {
+  /** Also the decision_id of all that comes of it, and the action_id of the call that opened it. */
+  readonly approvalId: string
+  readonly operator: string
+  readonly agent: string
+  readonly developer: string
+  readonly tool: string
+  readonly requestDigest: string
+  readonly policyDigest: string
+  readonly manifestDigest: string
+  readonly documentDigest: string
+  readonly openedAt: string
+  readonly hitl: Hitl
+  /** How far up the ladder it is; 0 is who was asked first. */
+  readonly rung: number
+  /** The capsule that opened it, and the one that whatever comes next supersedes. */
+  readonly opened: string
+  readonly parent: string
+  readonly deadline: { readonly at: string; readonly onExpiry: OnExpiry }
+  /** Votes on the current parent: a deferral or an escalation starts a new count. */
+  readonly votes: readonly Vote[]
+  /** The vote that made the current parent, or closed it; null where no decider did. */
+  readonly decided: Vote | null
+  readonly reminded: number
+  /** Which call it asks about, however it is spelt (HMAC); null on lines of 0.1. */
+  readonly callIdentity: string | null
+  /** A person said no: until then nobody is asked again. Null where no refusal stands. */
+  readonly refusedUntil: string | null
+  readonly state:
+    | { readonly kind: 'pending' }
+    | { readonly kind: 'approved'; readonly grant: string }
+    | {
+        readonly kind: 'closed'
+        readonly actionId: string
+        readonly capsuleId: string
+        readonly verdict: VerdictClass
+        readonly approver: 'human' | 'policy'
+      }
+}
+export type StandingGrant = {
+  readonly grant: string
+  readonly agent: string
+  readonly tool: string
+  readonly bounds: Bounds
+  readonly expiresAt: string
+  readonly usesLeft: number
+}
+/** Between which lines blocked items stand that the state does not hold, closed ones among them. */
+export type OlderBlocked = { readonly first: number; readonly last: number }
+export type BlockedItems = {
+  readonly items: readonly OpenItem[]
+  /** Null: these are all. */
+  readonly older: OlderBlocked | null
+}
+export type Claimed =
+  | { readonly kind: 'claimed' }
+  /** `settled` resolves when the holder has let go. */
+  | { readonly kind: 'held'; readonly by: string; readonly settled: Promise<void> }
+
+export type State = {
+  /**
+   * One atomic compare-and-set over grant, item, key and budgets; at most once across processes. MUST
+   * refuse a new key of an agent that has as many as it may, and MUST NOT forget another one for it.
+   */
+  reserve(request: ReserveRequest): Promise<Reservation | Conflict>
+  /** Commit keeps grant, key and budget spent; release gives all of them back (nothing was sent). */
+  settle(actionId: string, outcome: Settlement): Promise<void>
+  /** Look-up only; the claim is made at `reserve`. */
+  keyState(operator: string, agent: string, key: string): Promise<KeyState | null>
+  /**
+   * One holder per name, for as long as its line takes to become durable: a capsule id that is to be
+   * superseded, or a request that is to be put before a human. MUST be atomic across processes.
+   */
+  claim(name: string, by: string): Promise<Claimed>
+  /**
+   * Whether `by` may open one more approval of the agent: fewer than `most` are open or about to be.
+   * MUST be atomic across processes; the place is `by`'s until its approval is open or it lets go.
+   */
+  claimOpening(agent: string, by: string, most: number): Promise<boolean>
+  /** Lets go of all that `by` claimed; `settle` does the same for an action. */
+  unclaim(by: string): Promise<void>
+  /** Closed ones are known until their deadline, so that a late caller hears how it ended. */
+  approval(id: string): Promise<Approval | null>
+  /** The one that is not closed for exactly this request of this agent. */
+  approvalFor(agent: string, requestDigest: string): Promise<Approval | null>
+  /** How many of the agent's are not closed. */
+  openApprovals(agent: string): Promise<number>
+  /** Those not closed, oldest first. */
+  approvals(): Promise<readonly Approval[]>
+  /** The one in which a person refused exactly this call of this agent, if that stands at that time. */
+  refusal(agent: string, callIdentity: string, at: number): Promise<Approval | null>
+  /** Standing grants that may be spent now, oldest first. */
+  standing(agent: string, tool: string, at: number): Promise<readonly StandingGrant[]>
+  // What operators read; no call waits for it.
+  /** Approvals that ended and are still known, oldest first. */
+  endedApprovals(): Promise<readonly Approval[]>
+  /** Standing grants of all agents that may be spent at that time. */
+  standingGrants(at: number): Promise<readonly StandingGrant[]>
+  /** Whether this is a standing grant that was issued and not revoked, spent or not. */
+  isStanding(grant: string): Promise<boolean>
+  /** Open items that await a decision (seed §5.4.4), in ledger order. */
+  awaiting(): Promise<readonly OpenItem[]>
+  /** The newest blocked ones, in ledger order, and where older ones stand; both as of one moment. */
+  blocked(): Promise<BlockedItems>
+  /** Where older blocked ones stand, without listing the newest. */
+  olderBlocked(): Promise<OlderBlocked | null>
+  /** One that `awaiting` or `blocked` lists. */
+  openItem(capsuleId: string): Promise<OpenItem | null>
+}
+export type Settlement =
+  | { readonly kind: 'release' }
+  | { readonly kind: 'commit'; readonly capsuleId: string; readonly replayable: boolean }
