@@ -70,9 +70,20 @@ describe('layers', () => {
           .map((to) => relative(SRC, join(SRC, s.path, '..', to)))
           .filter((to) => layerOf(to) === 'adapters' && folder(to) !== folder(s.path))
           .filter((to) => to !== join('adapters', 'crypto-node.js'))
+          .filter((to) => folder(to) !== join('adapters', 'disk'))
           .map((to) => `${s.path} → ${to}`),
       )
     expect(across).toEqual([])
+  })
+})
+
+describe('files', () => {
+  it('are opened through adapters/disk; the Express mount only recognizes a file stream', () => {
+    const direct = all.filter((s) => s.imports.some((to) => /^(?:node:)?fs(?:\/|$)/.test(to)))
+    expect(direct.map((s) => s.path)).toEqual([
+      join('adapters', 'disk', 'files.ts'),
+      join('mounts', 'express', 'relayed.ts'),
+    ])
   })
 })
 

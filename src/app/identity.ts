@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { JSONWebKeySet } from 'jose'
+import { readFileSync } from '../adapters/disk/files.js'
 import type { AgentRecord, IdentityOptions } from '../adapters/identity/identity.js'
 import type { JwtIssuer } from '../adapters/identity/jwt.js'
 import { watchFile, watchTokens } from '../adapters/identity/watch-tokens.js'

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync } from '../adapters/disk/files.js'
 import type { GateConfig } from '../config/model.js'
 import { DEFAULT_LIMITS, type ProxyLimits } from '../mounts/proxy/options.js'
 import type { PassRoute } from '../mounts/proxy/pass-through.js'

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync } from '../adapters/disk/files.js'
 import {
   createUpstream,
   type Upstream,

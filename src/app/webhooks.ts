@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { existsSync } from '../adapters/disk/files.js'
 import type { Context, Endpoint } from '../adapters/webhook/model.js'
 import { type EndpointStats, type OutboxOptions, startOutbox } from '../adapters/webhook/outbox.js'
 import { type Resolve, systemResolve } from '../adapters/webhook/post.js'

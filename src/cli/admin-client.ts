@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import { readFileSync } from '../adapters/disk/files.js'
 import { UsageError } from './output.js'
 
 /** How a command reaches a running gate: over the admin plane, with a token, like anybody else. */

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { nodeCrypto } from '../adapters/crypto-node.js'
+import { existsSync } from '../adapters/disk/files.js'
 import { EvidenceError } from '../adapters/evidence/error.js'
 import { JournalError } from '../adapters/journal/error.js'
 import { systemClock, systemIds } from '../app/clock.js'

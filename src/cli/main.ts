@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { readFileSync } from '../adapters/disk/files.js'
 import { GateError } from '../core/error.js'
 import { EXIT, plain, UsageError } from './output.js'
 

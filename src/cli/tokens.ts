@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
+import { existsSync } from '../adapters/disk/files.js'
 import {
   createToken,
   ROLES,

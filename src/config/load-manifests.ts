@@ -1,6 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeCrypto } from '../adapters/crypto-node.js'
+import { readdirSync } from '../adapters/disk/files.js'
 import { runTests } from '../core/manifest/constraint/run-tests.js'
 import { expand, manifestDigest } from '../core/manifest/expand/expand.js'
 import type { Problem } from '../core/manifest/expand/tree.js'

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from '../adapters/disk/files.js'
 import { fromUtf8 } from '../core/bytes/text.js'
 
 const MAX_BYTES = 1024 * 1024

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync } from '../adapters/disk/files.js'
 import type { SecretRef } from './model.js'
 
 const MAX_SECRET = 64 * 1024

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NAME_BYTES } from '../../core/evidence/sealed-names.js'
+import { existsSync, readFileSync } from '../disk/files.js'
 import { type Frame, type Head, readFrame, scanSegment } from './frame.js'
 import { readKeys } from './key-store.js'
 import { readingOf } from './lookup.js'

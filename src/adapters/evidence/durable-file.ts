@@ -1,6 +1,15 @@
-import { closeSync, fsyncSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
-import { open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import {
+  closeSync,
+  fsyncSync,
+  open,
+  openSync,
+  rename,
+  renameSync,
+  unlink,
+  unlinkSync,
+  writeFileSync,
+} from '../disk/files.js'
 
 /** Whole or not at all, whatever happens in between: temporary file, fsync, rename, fsync of the folder. */
 export const TEMPORARY = '.tmp'

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import { crc32 } from 'node:zlib'
 import {
   closeSync,
   existsSync,
@@ -10,9 +12,7 @@ import {
   readFileSync,
   readSync,
   writeSync,
-} from 'node:fs'
-import { promisify } from 'node:util'
-import { crc32 } from 'node:zlib'
+} from '../disk/files.js'
 import { removeFileSync, replaceFileSync } from './durable-file.js'
 import { EvidenceError } from './error.js'
 import {

@@ -1,5 +1,5 @@
-import { open } from 'node:fs/promises'
 import type { EvidencePart, Found } from '../../ports/evidence.js'
+import { open } from '../disk/files.js'
 import { FRAME_START, type Frame, frameLength, openBody, readFrame } from './frame.js'
 import type { KeyStore } from './key-store.js'
 import { type Decoded, decodeRecord, sha256 } from './record.js'

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, ftruncateSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from '../disk/files.js'
 import { TEMPORARY } from './durable-file.js'
 import { isFull } from './error.js'
 

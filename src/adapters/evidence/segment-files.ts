@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   closeSync,
   fsyncSync,
@@ -6,8 +7,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
-} from 'node:fs'
-import { join } from 'node:path'
+} from '../disk/files.js'
 import { replaceFileSync, syncFolder } from './durable-file.js'
 import { scanSegment } from './frame.js'
 import { createMemoryIndex, type MemoryIndex, type Place } from './memory-index.js'

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
+import { type FileHandle, open, readFileSync } from '../disk/files.js'
 import { replaceFile } from './durable-file.js'
 import { errnoOf } from './error.js'
 import { type MemoryIndex, type Place, PREFIX_BYTES } from './memory-index.js'

@@ -1,5 +1,5 @@
-import { closeSync, fdatasync, fstatSync, ftruncateSync, writeSync } from 'node:fs'
 import { promisify } from 'node:util'
+import { closeSync, fdatasync, fstatSync, ftruncateSync, writeSync } from '../disk/files.js'
 import { EvidenceError, isFull } from './error.js'
 import type { Head } from './frame.js'
 import type { KeyStore } from './key-store.js'

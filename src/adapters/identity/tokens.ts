@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import {
   closeSync,
   fsyncSync,
@@ -8,8 +9,7 @@ import {
   renameSync,
   rmSync,
   writeSync,
-} from 'node:fs'
-import { join } from 'node:path'
+} from '../disk/files.js'
 
 /**
  * Tokens this gate issued itself: the file holds hashes only, the token is printed once. Agent tokens

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { statSync } from '../disk/files.js'
 import type { AgentRecord } from './identity.js'
 import { readTokens, tokensFile } from './tokens.js'
 

@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises'
 import { signEvent } from '../../core/journal/event.js'
 import type { SignedHead } from '../../core/journal/head.js'
 import type { JournalLine } from '../../ports/journal.js'
+import { open } from '../disk/files.js'
 import { BOOT_CHUNK } from './blocks.js'
 import { cutUnfinished } from './boot.js'
 import { checkSeal } from './check-seal.js'

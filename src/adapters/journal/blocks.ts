@@ -1,5 +1,5 @@
-import type { FileHandle } from 'node:fs/promises'
 import { MAX_LINE_BYTES } from '../../core/journal/line.js'
+import type { FileHandle } from '../disk/files.js'
 import { JournalError } from './error.js'
 
 /** Whole lines in [start, end) of `buffer`; the byte before `start` is free for a leaf's 0x00. */

@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isHeadType } from '../../core/journal/vocabulary.js'
 import type { Plain } from '../../core/json/value.js'
+import { open } from '../disk/files.js'
 import { BACKGROUND_CHUNK, BOOT_CHUNK } from './blocks.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'

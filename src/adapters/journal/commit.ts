@@ -1,3 +1,6 @@
+import { promisify } from 'node:util'
+import type { SignedHead } from '../../core/journal/head.js'
+import type { Appended } from '../../ports/journal.js'
 import {
   closeSync,
   fdatasync,
@@ -7,10 +10,7 @@ import {
   openSync,
   statSync,
   writeSync,
-} from 'node:fs'
-import { promisify } from 'node:util'
-import type { SignedHead } from '../../core/journal/head.js'
-import type { Appended } from '../../ports/journal.js'
+} from '../disk/files.js'
 import type { Store } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { type Composed, type Counted, createComposer } from './compose.js'

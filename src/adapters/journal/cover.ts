@@ -1,6 +1,6 @@
-import { open } from 'node:fs/promises'
 import { type HeadCheck, readHeadLine, type SignedHead } from '../../core/journal/head.js'
 import { nodeCrypto } from '../crypto-node.js'
+import { open } from '../disk/files.js'
 import type { Cursor } from './chain.js'
 import { JournalError } from './error.js'
 import { type JournalOptions, MAX_SEGMENT_BYTES } from './model.js'

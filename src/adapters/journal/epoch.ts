@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, readSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { closeSync, openSync, readFile, readSync } from '../disk/files.js'
 import { errnoOf, JournalError, messageOf } from './error.js'
 import { replaceFile } from './replace-file.js'
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isHex64 } from '../../core/bytes/hex.js'
 import type { SignedHead } from '../../core/journal/head.js'
 import type { Head } from '../../ports/journal.js'
+import { type FileHandle, open } from '../disk/files.js'
 import { errnoOf, JournalError, messageOf } from './error.js'
 import { syncFolder } from './replace-file.js'
 

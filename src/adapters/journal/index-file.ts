@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { isHex64 } from '../../core/bytes/hex.js'
+import { type FileHandle, open, readFile } from '../disk/files.js'
 import { errnoOf, JournalError } from './error.js'
 import { type IdKey, type IdTable, newIdTable } from './ids.js'
 import { replaceFile } from './replace-file.js'

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { stat } from '../disk/files.js'
 import { BACKGROUND_CHUNK } from './blocks.js'
 import type { Catalog, Segment, Store } from './catalog.js'
 import { type Contents, contentLine, newContents } from './contents.js'

@@ -1,6 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises'
 import { FIRST_PREV } from '../../core/journal/line.js'
 import type { JournalLine } from '../../ports/journal.js'
+import { type FileHandle, open } from '../disk/files.js'
 import { BACKGROUND_CHUNK, blocks } from './blocks.js'
 import type { Stretch } from './catalog.js'
 import { type Cursor, openChain } from './chain.js'

@@ -1,5 +1,5 @@
-import type { FileHandle } from 'node:fs/promises'
 import type { CapsuleEntry, CapsuleFilter, JournalLine } from '../../ports/journal.js'
+import type { FileHandle } from '../disk/files.js'
 import type { Store } from './catalog.js'
 import { entryOf } from './entry.js'
 import { JournalError } from './error.js'

@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
+import { stat } from '../disk/files.js'
 import { errnoOf, JournalError } from './error.js'
 
 /**

@@ -1,6 +1,5 @@
-import { watch } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import type { JournalLine } from '../../ports/journal.js'
+import { type FileHandle, open, watch } from '../disk/files.js'
 import { BACKGROUND_CHUNK, blocks } from './blocks.js'
 import { errnoOf, JournalError } from './error.js'
 import { parseLine } from './lines.js'

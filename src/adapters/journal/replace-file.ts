@@ -1,5 +1,5 @@
-import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { open, rename } from '../disk/files.js'
 
 /** All of the new content or all of the old, whatever happens in between. */
 export async function replaceFile(path: string, content: Uint8Array | string): Promise<void> {

@@ -1,7 +1,6 @@
 import { randomFillSync } from 'node:crypto'
-import { ftruncateSync } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ftruncateSync, open } from '../disk/files.js'
 
 /**
  * Disk space set aside, so that what was already dispatched can still be concluded when the disk is

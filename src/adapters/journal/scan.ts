@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises'
 import type { LineVersion } from '../../core/journal/line.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
 import { isHeadType } from '../../core/journal/vocabulary.js'
+import { open } from '../disk/files.js'
 import { blocks } from './blocks.js'
 import { type Cursor, openChain, type Stepped } from './chain.js'
 import { JournalError } from './error.js'

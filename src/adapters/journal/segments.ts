@@ -1,5 +1,5 @@
-import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { open, readdir } from '../disk/files.js'
 import { JournalError } from './error.js'
 
 /** Segment files count from 1 without gaps; the number is also in the signed seal. */

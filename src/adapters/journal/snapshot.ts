@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { base64url } from '../../core/bytes/base64url.js'
 import { hex, isHex64 } from '../../core/bytes/hex.js'
@@ -12,6 +11,7 @@ import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import type { Head } from '../../ports/journal.js'
 import type { Signer } from '../../ports/signer.js'
 import { nodeCrypto } from '../crypto-node.js'
+import { readFile } from '../disk/files.js'
 import { errnoOf } from './error.js'
 import { replaceFile } from './replace-file.js'
 

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { existsSync, mkdirSync } from '../disk/files.js'
 import { KeyError, refuseOpenDirectory, syncDirectory } from './files.js'
 import { destroyRemnants, keyringPath, type OwnKey, PURPOSES, writeKeyring } from './keyring.js'
 import { exclusively } from './lock.js'

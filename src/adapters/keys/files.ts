@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto'
+import { basename, dirname } from 'node:path'
 import {
   closeSync,
   constants,
@@ -12,8 +13,7 @@ import {
   statSync,
   writeFileSync,
   writeSync,
-} from 'node:fs'
-import { basename, dirname } from 'node:path'
+} from '../disk/files.js'
 
 /** Private key files on disk: whole or absent after any crash, readable by their owner alone. */
 export class KeyError extends Error {

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type PublicKeyRecord, parseKeyring } from '../../core/statement/keys.js'
 import type { SigningPurpose } from '../../ports/signer.js'
+import { readdirSync, readFileSync } from '../disk/files.js'
 import { destroy, isMissing, KeyError, writeDurably } from './files.js'
 
 /**

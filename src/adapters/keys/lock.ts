@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { statSync } from '../disk/files.js'
 import { KeyError } from './files.js'
 
 /**

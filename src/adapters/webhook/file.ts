@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import {
   closeSync,
   existsSync,
@@ -7,8 +8,7 @@ import {
   readFileSync,
   renameSync,
   writeSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+} from '../disk/files.js'
 import { apply, dump, emptyState, type OutboxRecord, type OutboxState } from './state.js'
 
 /**

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
+import { existsSync } from '../../adapters/disk/files.js'
 import { type Adoption, adoptJournal, type Examined } from '../../adapters/journal/adopt.js'
 import { exportKeyring } from '../../adapters/keys/keyring.js'
 import { openSigner } from '../../adapters/keys/signer.js'

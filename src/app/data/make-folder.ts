@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { mkdirSync } from '../../adapters/disk/files.js'
 import { syncFolder } from '../../adapters/evidence/durable-file.js'
 
 /** A private folder that a power loss does not take: each new name on the way to it is synced where it stands. */

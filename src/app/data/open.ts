@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
+import { existsSync } from '../../adapters/disk/files.js'
 import type { JournalReport } from '../../adapters/journal/model.js'
 import { createKeys } from '../../adapters/keys/create.js'
 import { exportKeyring, keyringPath } from '../../adapters/keys/keyring.js'

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { dirname } from 'node:path'
 import {
   closeSync,
   existsSync,
@@ -7,8 +8,7 @@ import {
   readFileSync,
   statSync,
   writeSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
+} from '../../adapters/disk/files.js'
 import { syncFolder } from '../../adapters/evidence/durable-file.js'
 import { GateError } from '../../core/error.js'
 

@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { mkdirSync, writeFileSync } from '../../adapters/disk/files.js'
 import type { Manifest, ToolRule } from '../../core/manifest/model.js'
 
 /**

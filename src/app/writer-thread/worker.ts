@@ -1,5 +1,5 @@
-import { fdatasyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
+import { fdatasyncSync } from '../../adapters/disk/files.js'
 import type { JournalReport } from '../../adapters/journal/model.js'
 import { unpackEntries, unpackRecord } from './pack.js'
 import {

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from '../../adapters/disk/files.js'
 import type { Crypto } from '../../core/crypto/crypto.js'
 import { type Class1Result, verifyCapsule, verifyDisclosure, verifyLedger } from '../../verify.js'
 import type { Case } from './conformance.js'

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
+import { existsSync } from '../../adapters/disk/files.js'
 import type { Crypto } from '../../core/crypto/crypto.js'
 import { nobleCrypto } from '../../core/crypto/noble.js'
 import { EXIT, painter, plain, print, printJson, table } from '../output.js'

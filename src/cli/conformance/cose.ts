@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from '../../adapters/disk/files.js'
 import type { Crypto } from '../../core/crypto/crypto.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import { verifySign1 } from '../../verify.js'

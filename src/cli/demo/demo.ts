@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import { readFileSync } from '../../adapters/disk/files.js'
 import type { Capsule } from '../../core/capsule/model.js'
 import { parseKeyring } from '../../core/statement/keys.js'
 import { CANARY } from '../../gate/operate/canary.js'

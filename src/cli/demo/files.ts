@@ -1,6 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  writeFileSync,
+} from '../../adapters/disk/files.js'
 import { createToken } from '../../adapters/identity/tokens.js'
 import { UsageError } from '../output.js'
 

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { existsSync } from '../../adapters/disk/files.js'
 import type { GateConfig } from '../../config/model.js'
 import { compareEvidence, sayCounts } from '../ledger/evidence.js'
 import { type Check, fail, ok, warn } from './check.js'

@@ -1,6 +1,5 @@
-import { existsSync, readdirSync, type Stats, statSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { existsSync, readdirSync, type Stats, statfs, statSync } from '../../adapters/disk/files.js'
 import { readTokens, tokensFile } from '../../adapters/identity/tokens.js'
 import { RESERVE_BYTES } from '../../adapters/journal/model.js'
 import { listKeys } from '../../adapters/keys/keyring.js'

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { existsSync } from '../../adapters/disk/files.js'
 import { readHeadFile } from '../../adapters/journal/head-file.js'
 import { takeLock } from '../../adapters/journal/lock.js'
 import type { GateConfig } from '../../config/model.js'

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { connect } from 'node:tls'
+import { readFileSync } from '../../adapters/disk/files.js'
 import type { GateConfig, UpstreamConfig } from '../../config/model.js'
 import { unreachable } from '../../mounts/admin/readiness.js'
 import { attempt, type Check, fail, ok, warn } from './check.js'

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, writeFileSync } from '../../adapters/disk/files.js'
 import { UsageError } from '../output.js'
 import type { ToolDraft } from './draft.js'
 

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import {
+  copyFile,
+  createReadStream,
+  existsSync,
+  mkdir,
+  open,
+  rename,
+  rm,
+} from '../../adapters/disk/files.js'
 import { JournalError } from '../../adapters/journal/error.js'
 import { readIndexHeader, VERSION } from '../../adapters/journal/index-file.js'
 import { takeLock } from '../../adapters/journal/lock.js'

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
+import { existsSync } from '../../adapters/disk/files.js'
 import { type AuditedRecord, auditRecords } from '../../adapters/evidence/audit.js'
 import { EvidenceError } from '../../adapters/evidence/error.js'
 import { ownSecret } from '../../app/data/secrets.js'

@@ -1,8 +1,14 @@
-import { createWriteStream, existsSync } from 'node:fs'
-import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import {
+  copyFile,
+  createWriteStream,
+  existsSync,
+  mkdir,
+  readdir,
+  writeFile,
+} from '../../adapters/disk/files.js'
 import { exportKeyring } from '../../adapters/keys/keyring.js'
 import { isHex64 } from '../../core/bytes/hex.js'
 import { print, printJson, progress, UsageError } from '../output.js'

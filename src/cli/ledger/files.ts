@@ -1,6 +1,5 @@
-import { createReadStream, existsSync, statSync } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createReadStream, existsSync, open, statSync } from '../../adapters/disk/files.js'
 import { type ReadLine, readJournal } from '../../adapters/journal/read.js'
 import { listSegments, segmentPath } from '../../adapters/journal/segments.js'
 import { type Progress, progress, UsageError } from '../output.js'

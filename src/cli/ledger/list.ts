@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { writeFileSync } from '../../adapters/disk/files.js'
 import { openCapsuleFiles } from '../../adapters/journal/list-files.js'
 import type { Capsule } from '../../core/capsule/model.js'
 import { VERDICT_CLASSES } from '../../core/capsule/registries.js'

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
+import { existsSync, readFileSync } from '../../adapters/disk/files.js'
 import { readHeadFile } from '../../adapters/journal/head-file.js'
 import { readIndexHeader } from '../../adapters/journal/index-file.js'
 import { indexPath } from '../../adapters/journal/segments.js'

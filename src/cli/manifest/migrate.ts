@@ -1,5 +1,5 @@
-import { readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readdirSync, renameSync, writeFileSync } from '../../adapters/disk/files.js'
 import { isManifestFile } from '../../config/load-manifests.js'
 import { migrateManifest } from '../../config/migrate-manifest.js'
 import type { ConfigProblem } from '../../config/model.js'

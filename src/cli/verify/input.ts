@@ -1,4 +1,4 @@
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream, statSync } from '../../adapters/disk/files.js'
 import { MAX_BYTES } from '../../core/bytes/cbor.js'
 import { parse } from '../../core/json/parse.js'
 import { isObject, type JsonValue } from '../../core/json/value.js'

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
+import { readFileSync } from '../../adapters/disk/files.js'
 import { type PublicKeyRecord, parseKeyring } from '../../core/statement/keys.js'
 import { headsIn } from '../../core/verify/journal/given-head.js'
 import type { Profile } from '../../verify.js'

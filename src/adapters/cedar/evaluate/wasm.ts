@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { compileFunction } from 'node:vm'
+import { readFileSync } from '../../disk/files.js'
 
 type CedarModule = typeof import('@cedar-policy/cedar-wasm/nodejs')
 

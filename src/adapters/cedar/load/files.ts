@@ -1,6 +1,6 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fromUtf8 } from '../../../core/bytes/text.js'
+import { readdir, readFile, stat } from '../../disk/files.js'
 import { type Finding, fault } from '../findings.js'
 
 export type PolicyFile = { readonly name: string; readonly content: string }

@@ -1,0 +1,45 @@
+/**
+ * The one door to files: nothing else in the product imports node:fs (the Express mount, which recognizes a file
+ * stream, excepted). The power-loss suites put a disk in this module's place that keeps only what was synced.
+ */
+export {
+  closeSync,
+  constants,
+  copyFileSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+  watch,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+export {
+  copyFile,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  statfs,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
