@@ -2,7 +2,7 @@
 
 import fs from 'node:fs'
 import { decisionOf } from '../dist/core/capsule/disposition.js'
-import { LOCAL_ERRORS } from '../dist/core/error.js'
+import { ERRORS } from '../dist/core/error.js'
 import { TABLE, UNRECORDED } from '../dist/core/verdict/table.js'
 
 let out = `# Errors
@@ -25,5 +25,5 @@ out += `## Answers without a capsule\n\n`
 for (const [code, r] of Object.entries(UNRECORDED))
   out += `### ${code}\n\nstatus \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
 out += `## What keeps a gate from starting or a command from working\n\nThese stay on the operator's side: they are printed, never sent.\n\n`
-for (const [code, way] of Object.entries(LOCAL_ERRORS)) out += `### ${code}\n\n${way}\n\n`
+for (const [code, way] of Object.entries(ERRORS)) out += `### ${code}\n\n${way}\n\n`
 fs.writeFileSync(new URL('../docs/errors.md', import.meta.url), `${out.trimEnd()}\n`)

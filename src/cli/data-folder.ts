@@ -2,13 +2,12 @@ import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import { existsSync } from '../adapters/disk/files.js'
-import { EvidenceError } from '../adapters/evidence/error.js'
-import { JournalError } from '../adapters/journal/error.js'
 import { systemClock, systemIds } from '../app/clock.js'
 import { type Data, openData } from '../app/data/open.js'
 import type { Places } from '../config/complete.js'
 import { loadPlaces } from '../config/load.js'
 import { sayProblem } from '../config/model.js'
+import { GateError } from '../core/error.js'
 import type { Ids } from '../ports/clock.js'
 import { UsageError } from './output.js'
 
@@ -95,8 +94,7 @@ export async function withData<T>(
       await data.close()
     }
   } catch (error) {
-    const held = error instanceof JournalError || error instanceof EvidenceError
-    if (!held || error.code !== 'locked') throw error
+    if (!(error instanceof GateError) || error.code !== 'locked') throw error
     throw new Error(`a gate is running on ${folder.data}: ${wayOut}`)
   }
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Examined, isClean } from '../adapters/journal/adopt.js'
-import { JournalError } from '../adapters/journal/error.js'
 import { adoptData } from '../app/data/adopt.js'
+import { GateError } from '../core/error.js'
 import { folderOptions } from './data-folder.js'
 import { EXIT, plain, print, printJson, UsageError } from './output.js'
 
@@ -50,6 +50,6 @@ function tell({ upto, lines, capsules, unsigned, orphans, secondHead }: Examined
 }
 
 function whileRunning(error: unknown): never {
-  if (!(error instanceof JournalError) || error.code !== 'locked') throw error
+  if (!(error instanceof GateError) || error.code !== 'locked') throw error
   throw new Error(`${error.message}: stop the gate first`)
 }

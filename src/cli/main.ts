@@ -59,8 +59,8 @@ async function main(argv: readonly string[]): Promise<number> {
 /** Several problems stand on lines of their own; what a line holds is shown, never obeyed. */
 function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
-  const wayOut = error instanceof GateError ? `\n${error.wayOut}` : ''
-  return `${text}${wayOut}`.split('\n').map(plain).join('\n  ')
+  const hint = error instanceof GateError ? `\n${error.hint}` : ''
+  return `${text}${hint}`.split('\n').map(plain).join('\n  ')
 }
 
 function version(): string {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { decisionOf } from '../../src/core/capsule/disposition.js'
-import { LOCAL_ERRORS } from '../../src/core/error.js'
+import { ERRORS } from '../../src/core/error.js'
 import { TABLE, UNRECORDED } from '../../src/core/verdict/table.js'
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8')
@@ -18,7 +18,7 @@ describe('docs/errors.md', () => {
     expect([...sections.keys()]).toEqual([
       ...Object.keys(TABLE),
       ...Object.keys(UNRECORDED),
-      ...Object.keys(LOCAL_ERRORS),
+      ...Object.keys(ERRORS),
     ])
   })
 

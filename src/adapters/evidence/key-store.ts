@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
+import { GateError } from '../../core/error.js'
 import {
   closeSync,
   existsSync,
@@ -14,7 +15,6 @@ import {
   writeSync,
 } from '../disk/files.js'
 import { removeFileSync, replaceFileSync } from './durable-file.js'
-import { EvidenceError } from './error.js'
 import {
   KEY_ID_BYTES,
   readSlot,
@@ -80,7 +80,7 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
     const head = read(0)
     if (!head.equals(headOf(master))) {
       closeSync(fd)
-      throw new EvidenceError(
+      throw new GateError(
         'key_store',
         `${file} is damaged or belongs to another master key; restore the pair from one backup`,
       )
@@ -151,7 +151,7 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
       const slot = find(scope)
       if (slot !== null) {
         const key = unwrap(slot.sealed, master)
-        if (key === null) throw new EvidenceError('key_store', `${file}: a key does not open`)
+        if (key === null) throw new GateError('key_store', `${file}: a key does not open`)
         return remember(scope, { id: Buffer.from(slot.id), key })
       }
       const key = randomBytes(32)
@@ -199,7 +199,7 @@ function openSlot(slot: Slot, id: Buffer, file: string, master: MasterKey): Open
 export function readKeys(file: string, master: MasterKey): Pick<KeyStore, 'byId'> {
   const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0)
   if (bytes.length > 0 && !bytes.subarray(0, SLOT_BYTES).equals(headOf(master))) {
-    throw new EvidenceError('key_store', `${file} is damaged or belongs to another master key`)
+    throw new GateError('key_store', `${file} is damaged or belongs to another master key`)
   }
   const slotAt = (number: number): Slot =>
     readSlot(bytes.subarray(number * SLOT_BYTES, (number + 1) * SLOT_BYTES))

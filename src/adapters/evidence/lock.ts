@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
+import { GateError } from '../../core/error.js'
+import { errnoOf } from '../disk/errno.js'
 import { statSync } from '../disk/files.js'
-import { EvidenceError, errnoOf } from './error.js'
 
 /**
  * One writer per store. The kernel holds the lock (abstract unix socket, named by the folder's device
@@ -15,7 +16,9 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     server.once('error', (error) => {
       const taken = errnoOf(error) === 'EADDRINUSE'
       reject(
-        taken ? new EvidenceError('locked', `${folder} is open in another process`, error) : error,
+        taken
+          ? new GateError('locked', `${folder} is open in another process`, undefined, error)
+          : error,
       )
     })
     server.listen(`\0capsule-gate/evidence/${dev}/${ino}`, resolve)

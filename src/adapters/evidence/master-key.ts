@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { EvidenceError } from './error.js'
+import { GateError } from '../../core/error.js'
 
 /** What the master key is used for; it encrypts nothing by itself. */
 export type MasterKey = {
@@ -15,7 +15,7 @@ const BYTES = 32
 
 export function deriveMasterKey(secret: Uint8Array): MasterKey {
   if (secret.length !== BYTES) {
-    throw new EvidenceError('master_key', `the master key has ${secret.length} bytes, not ${BYTES}`)
+    throw new GateError('master_key', `the master key has ${secret.length} bytes, not ${BYTES}`)
   }
   const derive = (purpose: string): Buffer =>
     createHmac('sha256', secret).update(`capsule-gate/evidence/${purpose}/v1`).digest()

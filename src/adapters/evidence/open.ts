@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path'
 import { isHex64 } from '../../core/bytes/hex.js'
+import { GateError } from '../../core/error.js'
 import { sealedNames } from '../../core/evidence/sealed-names.js'
 import type { ErasureScope, Evidence, EvidenceRecord } from '../../ports/evidence.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { existsSync, mkdirSync, readdirSync, unlinkSync } from '../disk/files.js'
 import { syncFolder, TEMPORARY } from './durable-file.js'
-import { EvidenceError } from './error.js'
 import { type Head, sealFrame } from './frame.js'
 import { openKeyStore } from './key-store.js'
 import { lockFolder } from './lock.js'
@@ -74,7 +74,7 @@ function opened(
   const numbers = files.numbers()
   const keyFile = join(dir, 'keys')
   if (numbers.length > 0 && !existsSync(keyFile)) {
-    throw new EvidenceError(
+    throw new GateError(
       'key_store',
       `${keyFile} is missing, and records are sealed under its keys; restore it from a backup`,
     )
@@ -112,7 +112,7 @@ function opened(
   }
   /** A closed descriptor's number may be another file's by now. */
   function mustBeOpen(): void {
-    if (closing !== null) throw new EvidenceError('closed', 'the evidence store is closed')
+    if (closing !== null) throw new GateError('closed', 'the evidence store is closed')
   }
 
   return {

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { isHex64 } from '../../core/bytes/hex.js'
+import { GateError } from '../../core/error.js'
 import { jsonDigestOf } from '../../core/json/build.js'
 import { parse } from '../../core/json/parse.js'
+import { errnoOf } from '../disk/errno.js'
 import { readFile, stat } from '../disk/files.js'
 import { replaceFile } from './durable-file.js'
-import { EvidenceError, errnoOf } from './error.js'
 import { sha256 } from './record.js'
 
 /** Manifests and policy sets, by digest, in clear: an auditor re-derives verdicts from them. */
@@ -23,7 +24,7 @@ export function publicFiles(folder: string) {
       throw error
     }
     if (!isOf(digest, bytes)) {
-      throw new EvidenceError('damaged', `${pathOf(digest)} is not what its name says`)
+      throw new GateError('damaged', `${pathOf(digest)} is not what its name says`)
     }
     return new Uint8Array(bytes)
   }
@@ -39,7 +40,7 @@ export function publicFiles(folder: string) {
     get,
     async put(digest: string, bytes: Uint8Array): Promise<void> {
       if (!isHex64(digest) || !isOf(digest, bytes)) {
-        throw new EvidenceError('digest_mismatch', `the bytes are not those of ${digest}`)
+        throw new GateError('digest_mismatch', `the bytes are not those of ${digest}`)
       }
       const earlier = writing.get(digest)
       if (earlier !== undefined) return earlier

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { isHex64 } from '../../core/bytes/hex.js'
+import { GateError } from '../../core/error.js'
 import { jsonDigest, jsonDigestOf } from '../../core/json/build.js'
 import { parse } from '../../core/json/parse.js'
 import { plainText } from '../../core/json/plain-text.js'
 import type { EvidencePart, EvidenceRecord } from '../../ports/evidence.js'
-import { EvidenceError } from './error.js'
 
 /**
  * A record's plain bytes: the length of a JSON table of contents, the table, then each part's own
@@ -63,7 +63,7 @@ function contentOf({ kind, value, text, bytes, digest }: EvidencePart): string |
   const json = text ?? (value === undefined ? undefined : plainText(value, 'as_is'))
   const content = json ?? bytes
   if (!isHex64(digest) || content === undefined || (json !== undefined && bytes !== undefined)) {
-    throw new EvidenceError('digest_mismatch', `${kind}: a digest and one content are needed`)
+    throw new GateError('digest_mismatch', `${kind}: a digest and one content are needed`)
   }
   return content
 }
@@ -72,7 +72,7 @@ function mustBe({ digest, kind, value, text }: EvidencePart, content: Uint8Array
   if (hash('sha256', content, 'hex') === digest) return
   // A value that something normalizes away of: its digest is not that of the text as it stands.
   if (text === undefined && value !== undefined && jsonDigest(value, crypto) === digest) return
-  throw new EvidenceError('digest_mismatch', `${kind}: the content is not that of ${digest}`)
+  throw new GateError('digest_mismatch', `${kind}: the content is not that of ${digest}`)
 }
 
 export type Decoded =

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isFull } from '../disk/errno.js'
 import {
   closeSync,
   fsyncSync,
@@ -9,7 +10,6 @@ import {
   writeSync,
 } from '../disk/files.js'
 import { TEMPORARY } from './durable-file.js'
-import { isFull } from './error.js'
 
 /**
  * Space kept for the conclusions of calls already dispatched (DESIGN §8): given up when one of them

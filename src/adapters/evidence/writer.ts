@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
+import { GateError } from '../../core/error.js'
+import { isFull } from '../disk/errno.js'
 import { closeSync, fdatasync, fstatSync, ftruncateSync, writeSync } from '../disk/files.js'
-import { EvidenceError, isFull } from './error.js'
 import type { Head } from './frame.js'
 import type { KeyStore } from './key-store.js'
 import type { Reserve } from './reserve.js'
@@ -45,7 +46,7 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
   let running: Promise<void> | null = null
   let poison: string | null = null
   /** A write or sync failed, and the disk has not been seen to take and keep bytes since. */
-  let failing: EvidenceError | null = null
+  let failing: GateError | null = null
   let isClosed = false
 
   // A gate that is told "not healthy" sends nothing more, so the reserve comes back by itself.
@@ -72,8 +73,8 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
       } catch (error) {
         cutBack(fd, at)
         failing = isFull(error)
-          ? new EvidenceError('disk_full', 'no space for evidence', error)
-          : new EvidenceError('write_failed', `evidence cannot be written: ${error}`, error)
+          ? new GateError('disk_full', 'no space for evidence', undefined, error)
+          : new GateError('write_failed', `evidence cannot be written: ${error}`, undefined, error)
         if (failing.code === 'disk_full' && urgent && reserve.giveUp()) continue
         throw failing
       }
@@ -90,12 +91,12 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
   }
 
   function mayWrite(urgent: boolean): void {
-    if (isClosed) throw new EvidenceError('closed', 'the evidence store is closed')
-    if (poison !== null) throw new EvidenceError('poisoned', poison)
+    if (isClosed) throw new GateError('closed', 'the evidence store is closed')
+    if (poison !== null) throw new GateError('poisoned', poison)
     if (urgent) return
     recover()
     if (failing !== null) throw failing
-    if (!reserve.isWhole()) throw new EvidenceError('disk_full', RESERVE_IN_USE)
+    if (!reserve.isWhole()) throw new GateError('disk_full', RESERVE_IN_USE)
   }
 
   function roll(): void {
@@ -167,9 +168,10 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
   /** Nothing since the last good sync counts: cut it all off, and tell everybody who waits. */
   function fail(all: readonly Waiting[], cause: unknown): void {
     waiting = []
-    const error = new EvidenceError(
+    const error = new GateError(
       'write_failed',
       `evidence was not made durable: ${cause}`,
+      undefined,
       cause,
     )
     failing = error

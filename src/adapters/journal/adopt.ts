@@ -1,3 +1,4 @@
+import { GateError } from '../../core/error.js'
 import { signEvent } from '../../core/journal/event.js'
 import type { SignedHead } from '../../core/journal/head.js'
 import type { JournalLine } from '../../ports/journal.js'
@@ -8,7 +9,6 @@ import { checkSeal } from './check-seal.js'
 import { createComposer } from './compose.js'
 import { type Cover, coverOf } from './cover.js'
 import { claimEpoch } from './epoch.js'
-import { JournalError } from './error.js'
 import { newTree } from './hash.js'
 import { openHeadWriter, readHeadFile } from './head-file.js'
 import { readLayout } from './layout.js'
@@ -73,8 +73,8 @@ export async function adoptJournal(
   }
 }
 
-const noWayDown = (what: string, file: string): JournalError =>
-  new JournalError(
+const noWayDown = (what: string, file: string): GateError =>
+  new GateError(
     'damaged',
     `${what}: this journal was written by version 2 before, and there is no way back to version 1. Put back the newest copy`,
     { file },
@@ -107,7 +107,7 @@ type Read = {
 async function examine(options: AdoptOptions): Promise<Read> {
   const { dir, origin, lineFault, headFile } = options
   const { base, present, isNew } = await readLayout(options)
-  if (isNew) throw new JournalError('damaged', 'there is no line to adopt', { file: dir })
+  if (isNew) throw new GateError('damaged', 'there is no line to adopt', { file: dir })
   const second = await readSecondHead(options, () => undefined)
   const unsigned: { seq: number; type: string }[] = []
   const open = new Set<string>()
@@ -123,7 +123,7 @@ async function examine(options: AdoptOptions): Promise<Read> {
     const fault = lineFault(read)
     if (fault === 'unsigned') unsigned.push({ seq, type })
     else if (fault !== null) {
-      throw new JournalError(
+      throw new GateError(
         'damaged',
         `line ${seq} is a ${type} whose signature does not hold (${fault})`,
         place,
@@ -160,14 +160,14 @@ async function examine(options: AdoptOptions): Promise<Read> {
     if (cover.head !== null && (adopted === null || upto === 0)) {
       throw noWayDown(`line ${cover.head.upto + 1} is a signed head`, file)
     }
-    if (upto === 0) throw new JournalError('damaged', 'there is no line to adopt', { file })
+    if (upto === 0) throw new GateError('damaged', 'there is no line to adopt', { file })
     if (!isInterruptedAdoption(cover.unfinished)) {
       throw noWayDown(`lines of version 2 stand behind line ${upto}`, file)
     }
     if (second !== null && second.seq > upto) {
       const found = `line ${upto} as the last`
       const place = { file, expected: `line ${second.seq}, which the second head knows`, found }
-      throw new JournalError('behind', 'lines are missing at the end', place)
+      throw new GateError('behind', 'lines are missing at the end', place)
     }
     const secondHead = second === null ? 'missing' : 'holds'
     const found = { upto, hash, lines, capsules, unsigned, orphans: [...open], secondHead } as const
@@ -225,5 +225,5 @@ async function writeSecond({ headFile }: AdoptOptions, head: SignedHead): Promis
   const [why] = failures
   if (why === undefined) return
   const message = `adopted, but the second head cannot be written: ${why}. Make room there and adopt again`
-  throw new JournalError('head_file', message, { file: headFile })
+  throw new GateError('head_file', message, { file: headFile })
 }

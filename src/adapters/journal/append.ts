@@ -1,9 +1,10 @@
+import { GateError } from '../../core/error.js'
 import { entryFault } from '../../core/journal/line.js'
 import type { Appended, Journal } from '../../ports/journal.js'
 import type { Signer } from '../../ports/signer.js'
+import { messageOf, writeFailure } from '../disk/errno.js'
 import type { Committer } from './commit.js'
 import { HEAD_ROOM } from './compose.js'
-import { JournalError, messageOf, writeFailure } from './error.js'
 import type { DriverEntry, JournalReport } from './model.js'
 import type { Reserve } from './reserve.js'
 import { type HandedEntry, type SealedEntry, sealEntry } from './seal-entry.js'
@@ -46,7 +47,7 @@ export function createAppender(
 ): Appender {
   let queue: Pending[] = []
   let running: Promise<void> | null = null
-  let suspension: JournalError | null = null
+  let suspension: GateError | null = null
   let probeDue = false
   let probing: NodeJS.Timeout | null = null
   let closed = false
@@ -130,7 +131,7 @@ export function createAppender(
 
   const suspend = (error: unknown): void => {
     if (suspension === null) report({ kind: 'suspended', why: messageOf(error) })
-    suspension = error instanceof JournalError ? error : writeFailure(error, 'journal')
+    suspension = error instanceof GateError ? error : writeFailure(error, 'journal')
     probing ??= setInterval(() => {
       probeDue = true
       wake()
@@ -155,7 +156,7 @@ export function createAppender(
   return {
     append(entries, options) {
       return new Promise((resolve, reject) => {
-        if (closed) throw new JournalError('closed', 'the journal is closed')
+        if (closed) throw new GateError('closed', 'the journal is closed')
         const poison = committer.poison()
         if (poison !== null) throw poison
         const urgent = options?.urgent === true
@@ -193,10 +194,10 @@ function withMembers(entry: HandedEntry): HandedEntry {
 }
 
 /** Why one of them cannot stand in a line; null when all can. */
-export function entriesFault(entries: readonly DriverEntry[]): JournalError | null {
+export function entriesFault(entries: readonly DriverEntry[]): GateError | null {
   for (const { type, json, members } of entries) {
     const fault = entryFault(type, json, members)
-    if (fault !== null) return new JournalError('bad_entry', `${type}: ${fault}`)
+    if (fault !== null) return new GateError('bad_entry', `${type}: ${fault}`)
   }
   return null
 }
@@ -205,4 +206,4 @@ const acknowledged = (line: Appended, sealed: Appended['sealed']): Appended =>
   sealed === undefined ? line : { ...line, sealed }
 
 const isDiskFull = (error: unknown): boolean =>
-  error instanceof JournalError && error.code === 'disk_full'
+  error instanceof GateError && error.code === 'disk_full'

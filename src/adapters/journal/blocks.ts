@@ -1,6 +1,6 @@
+import { GateError } from '../../core/error.js'
 import { MAX_LINE_BYTES } from '../../core/journal/line.js'
 import type { FileHandle } from '../disk/files.js'
-import { JournalError } from './error.js'
 
 /** Whole lines in [start, end) of `buffer`; the byte before `start` is free for a leaf's 0x00. */
 export type Block = {
@@ -54,7 +54,7 @@ export async function* blocks(
       rest = Buffer.from(block.buffer.subarray(whole ? end : block.start, block.end))
       if (rest.length > MAX_LINE_BYTES) {
         const found = `${rest.length} bytes without a line end`
-        throw new JournalError('damaged', 'a line has no end', { file, found })
+        throw new GateError('damaged', 'a line has no end', { file, found })
       }
       if (at < to) pending = read()
       if (whole) yield { buffer: block.buffer, start: block.start, end, offset }

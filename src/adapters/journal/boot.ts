@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { GateError } from '../../core/error.js'
 import { isHeadType } from '../../core/journal/vocabulary.js'
 import type { Plain } from '../../core/json/value.js'
 import { open } from '../disk/files.js'
@@ -10,7 +11,6 @@ import type { Tail } from './commit.js'
 import type { Counted } from './compose.js'
 import { type Contents, contentLine, newContents } from './contents.js'
 import { type Cover, coverOf } from './cover.js'
-import { JournalError } from './error.js'
 import { type Layout, readLayout } from './layout.js'
 import type { JournalOptions, JournalReport } from './model.js'
 import { replaceFile, syncFolder } from './replace-file.js'
@@ -97,8 +97,8 @@ export async function boot(
   }
 }
 
-const notAdopted = (dir: string, { seq }: Cursor): JournalError =>
-  new JournalError(
+const notAdopted = (dir: string, { seq }: Cursor): GateError =>
+  new GateError(
     'not_adopted',
     `the journal is of version 1 up to line ${seq}, without signed heads: look at it and take it over with ` +
       '`capsule-gate journal adopt`, then start again',

@@ -1,6 +1,6 @@
+import { GateError } from '../../core/error.js'
 import { AT_LENGTH, envelopeStart, isAt, type LineVersion } from '../../core/journal/line.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
-import { JournalError } from './error.js'
 import { leafHashAt } from './hash.js'
 
 /** A place in the chain: the last line, and what the next must link to. */
@@ -19,7 +19,7 @@ export type Stepped = {
   readonly v: LineVersion
 }
 export type Chain = {
-  /** The line at [start, stop), LF excluded; throws a JournalError that names file and line. */
+  /** The line at [start, stop), LF excluded; throws a GateError that names file and line. */
   step(buffer: Buffer, start: number, stop: number): Stepped
   cursor(): Cursor
   /** Lines seen in this file. */
@@ -48,7 +48,7 @@ export function openChain(file: string, origin: string, from: Cursor): Chain {
     cursor: () => ({ seq, prev, at, v }),
     lines: () => lines,
     step(buffer, start, stop) {
-      if (sealed) throw new JournalError('forked', 'a line stands after the seal', place())
+      if (sealed) throw new GateError('forked', 'a line stands after the seal', place())
       const version: LineVersion = buffer[start + VERSION_AT] === ONE ? 1 : 2
       const expected = envelopeStart(version, origin, seq + 1, prev)
       const atEnd = expected.length + AT_LENGTH
@@ -61,11 +61,11 @@ export function openChain(file: string, origin: string, from: Cursor): Chain {
       const typeEnd = text.indexOf('"', typeStart)
       const whole =
         text.startsWith(TYPE_START, atEnd) && typeEnd > 0 && buffer[stop - 1] === CLOSING_BRACE
-      if (!whole) throw new JournalError('damaged', 'the line is broken', place())
+      if (!whole) throw new GateError('damaged', 'the line is broken', place())
       const time = text.slice(expected.length, atEnd)
       if (time !== at && (!isAt(time) || time < at)) {
         const expectedTime = `at ${at} or later`
-        throw new JournalError('damaged', 'time goes back', {
+        throw new GateError('damaged', 'time goes back', {
           ...place(),
           expected: expectedTime,
           found: time,
@@ -74,7 +74,7 @@ export function openChain(file: string, origin: string, from: Cursor): Chain {
       const type = text.slice(typeStart, typeEnd)
       if (v !== null && v !== version && type !== ADOPTED) {
         const found = `a ${type} line of version ${version} behind version ${v}`
-        throw new JournalError('damaged', 'the version changes', { ...place(), found })
+        throw new GateError('damaged', 'the version changes', { ...place(), found })
       }
       const hash = leafHashAt(buffer, start, stop)
       sealed = type === SEAL_TYPE
@@ -93,7 +93,7 @@ function envelopeFault(
   place: { file: string; line: number },
   expected: string,
   found: string,
-): JournalError {
+): GateError {
   for (const [name, code, what] of [
     ['origin', 'foreign_origin', 'the line is of another origin'],
     ['seq', 'damaged', 'the sequence is broken'],
@@ -102,14 +102,14 @@ function envelopeFault(
     const want = field(expected, name)
     const got = field(found, name)
     if (want === got) continue
-    return new JournalError(got === undefined ? 'damaged' : code, what, {
+    return new GateError(got === undefined ? 'damaged' : code, what, {
       ...place,
       expected: `${name} ${want}`,
       found: got === undefined ? JSON.stringify(found) : `${name} ${got}`,
     })
   }
   const shown = { expected: JSON.stringify(expected), found: JSON.stringify(found) }
-  return new JournalError('damaged', 'the envelope is broken', { ...place, ...shown })
+  return new GateError('damaged', 'the envelope is broken', { ...place, ...shown })
 }
 
 const field = (text: string, name: string): string | undefined =>

@@ -1,8 +1,8 @@
+import { GateError } from '../../core/error.js'
 import type { SealMembers } from '../../core/journal/head.js'
 import { readSeal, sealFault } from '../../core/journal/seal.js'
 import { nodeCrypto } from '../crypto-node.js'
 import type { Cursor } from './chain.js'
-import { JournalError } from './error.js'
 import { leafHashAt } from './hash.js'
 import { readIndexHeader } from './index-file.js'
 import type { JournalOptions } from './model.js'
@@ -30,17 +30,17 @@ export function checkSeal(
   const place = { file, line: Math.max(1, scanned.lines) }
   if (scanned.bytes < scanned.size) {
     const found = `${scanned.size - scanned.bytes} bytes without a line end`
-    throw new JournalError('damaged', 'the segment is cut short', { ...place, found })
+    throw new GateError('damaged', 'the segment is cut short', { ...place, found })
   }
   if (scanned.last === null || !scanned.sealed) {
-    throw new JournalError('damaged', 'a closed segment has no seal', {
+    throw new GateError('damaged', 'a closed segment has no seal', {
       ...place,
       expected: 'a SEGMENT_SEALED line at the end',
       found: scanned.last === null ? 'no lines' : scanned.last.slice(0, 200),
     })
   }
   const check = readSeal(scanned.last, trust.origin, trust.keys, nodeCrypto)
-  if (!check.ok) throw new JournalError('damaged', check.why, place)
+  if (!check.ok) throw new GateError('damaged', check.why, place)
   const { beforeSeal, lines } = scanned
   const { seal, head } = check
   const counted = { segment: number, size: lines - 1, hash: beforeSeal }
@@ -48,7 +48,7 @@ export function checkSeal(
   const fault =
     sealFault(seal, { ...counted, root }) ??
     (contents === 'later' || head === null ? null : countsFault(head.counts, contents.counts))
-  if (fault !== null) throw new JournalError('damaged', fault, place)
+  if (fault !== null) throw new GateError('damaged', fault, place)
   return { head }
 }
 
@@ -71,8 +71,8 @@ export async function archivedSeal(
   trust: Trust,
 ): Promise<{ readonly cursor: Cursor; readonly head: SealMembers | null }> {
   const file = indexPath(dir, number)
-  const fault = (why: string): JournalError =>
-    new JournalError(
+  const fault = (why: string): GateError =>
+    new GateError(
       'damaged',
       `segment ${number} is not here and its index does not vouch for it: ${why}. Put ${segmentPath(dir, number)} back`,
       { file },

@@ -1,6 +1,8 @@
 import { promisify } from 'node:util'
+import { GateError } from '../../core/error.js'
 import type { SignedHead } from '../../core/journal/head.js'
 import type { Appended } from '../../ports/journal.js'
+import { messageOf, writeFailure } from '../disk/errno.js'
 import {
   closeSync,
   fdatasync,
@@ -16,7 +18,6 @@ import type { Cursor } from './chain.js'
 import { type Composed, type Counted, createComposer } from './compose.js'
 import { type Contents, newContents } from './contents.js'
 import type { Epoch } from './epoch.js'
-import { JournalError, messageOf, writeFailure } from './error.js'
 import { findDispatch } from './find.js'
 import { writeIndex } from './index-file.js'
 import {
@@ -49,7 +50,7 @@ export type Committer = {
   commit(entries: readonly ListedEntry[]): Promise<readonly Appended[]>
   tail(): Tail
   /** Why nothing may be written any more. */
-  poison(): JournalError | null
+  poison(): GateError | null
   close(): Promise<void>
 }
 
@@ -79,10 +80,10 @@ export function createCommitter(
   // Append mode: a writer that was paused past its time can never overwrite what a newer one wrote.
   let fd = openSync(file, 'a', 0o600)
   let inode = fstatSync(fd).ino
-  let poison: JournalError | null = null
+  let poison: GateError | null = null
   let indexing: Promise<void> = Promise.resolve()
 
-  const poisoned = (error: JournalError): JournalError => {
+  const poisoned = (error: GateError): GateError => {
     poison = error
     report({ kind: 'poisoned', why: error.message })
     return error
@@ -91,7 +92,7 @@ export function createCommitter(
     try {
       epoch.check()
     } catch (error) {
-      throw error instanceof JournalError ? poisoned(error) : error
+      throw error instanceof GateError ? poisoned(error) : error
     }
   }
 
@@ -102,7 +103,7 @@ export function createCommitter(
     const size = found === undefined ? 'no file' : `${found.size} bytes`
     const what = found !== undefined && found.ino !== inode ? 'another file' : size
     throw poisoned(
-      new JournalError('poisoned', 'somebody else changed the segment being written', {
+      new GateError('poisoned', 'somebody else changed the segment being written', {
         file,
         expected: `${tail.offset} bytes`,
         found: what,
@@ -142,7 +143,7 @@ export function createCommitter(
       fsyncSync(fd)
     } catch (error) {
       throw poisoned(
-        new JournalError(
+        new GateError(
           'poisoned',
           `a failed batch could not be taken back: ${messageOf(error)}`,
           { file, expected: `${tail.offset} bytes` },

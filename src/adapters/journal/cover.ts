@@ -1,8 +1,8 @@
+import { GateError } from '../../core/error.js'
 import { type HeadCheck, readHeadLine, type SignedHead } from '../../core/journal/head.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { open } from '../disk/files.js'
 import type { Cursor } from './chain.js'
-import { JournalError } from './error.js'
 import { type JournalOptions, MAX_SEGMENT_BYTES } from './model.js'
 import type { Mark, Scanned } from './scan.js'
 
@@ -32,7 +32,7 @@ export async function coverOf(
   const place = { file, line: found.lines + 1 }
   if (scanned.size - found.bytes > 2 * MAX_SEGMENT_BYTES) {
     const octets = `${scanned.size - found.bytes} bytes`
-    throw new JournalError('damaged', 'more stands behind the newest head than a batch can hold', {
+    throw new GateError('damaged', 'more stands behind the newest head than a batch can hold', {
       ...place,
       found: octets,
     })
@@ -41,7 +41,7 @@ export async function coverOf(
   if (isOneBatch(unfinished)) return { ...found, unfinished }
   // A line that does not link says more than a head that is missing.
   if (scanned.fault !== null) throw scanned.fault
-  throw new JournalError('damaged', `the newest head does not hold: ${found.why}`, place)
+  throw new GateError('damaged', `the newest head does not hold: ${found.why}`, place)
 }
 
 type Found = Omit<Cover, 'unfinished'> & { readonly why: string }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { GateError } from '../../core/error.js'
+import { errnoOf, messageOf } from '../disk/errno.js'
 import { closeSync, openSync, readFile, readSync } from '../disk/files.js'
-import { errnoOf, JournalError, messageOf } from './error.js'
 import { replaceFile } from './replace-file.js'
 
 /**
@@ -39,11 +40,11 @@ export async function claimEpoch(dir: string): Promise<Epoch> {
         closeSync(fd)
       }
     } catch (error) {
-      throw new JournalError('fenced', `the writer epoch cannot be read: ${messageOf(error)}`)
+      throw new GateError('fenced', `the writer epoch cannot be read: ${messageOf(error)}`)
     }
     if (found === text) return
     const other = parseEpoch(found)
-    throw new JournalError(
+    throw new GateError(
       'fenced',
       other === null
         ? 'the writer epoch is not ours any more'

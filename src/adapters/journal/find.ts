@@ -1,7 +1,7 @@
+import { GateError } from '../../core/error.js'
 import { namesId, supersedesId } from '../../core/journal/line.js'
 import type { JournalLine } from '../../ports/journal.js'
 import type { Store } from './catalog.js'
-import { JournalError } from './error.js'
 import { leafHashAt } from './hash.js'
 import { idKey } from './ids.js'
 import { lookUp } from './index-file.js'
@@ -44,7 +44,7 @@ export async function findDispatch(
       }
     }
   } catch (error) {
-    if (error instanceof JournalError && error.code === 'archived') return 'archived'
+    if (error instanceof GateError && error.code === 'archived') return 'archived'
     throw error
   }
   return null
@@ -103,7 +103,7 @@ export async function readAt(
     const hash = stop < 0 ? 'no line' : leafHashAt(buffer, 1, stop)
     if (hash !== expected) {
       const place = { file, expected: `hash ${expected}`, found: `${hash} at byte ${offset}` }
-      throw new JournalError('damaged', 'a line is not the one that was linked', place)
+      throw new GateError('damaged', 'a line is not the one that was linked', place)
     }
     return parseLine(buffer, 1, stop, { file, found: `no JSON at byte ${offset}` })
   }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
 import { isHex64 } from '../../core/bytes/hex.js'
+import { GateError } from '../../core/error.js'
 import type { SignedHead } from '../../core/journal/head.js'
 import type { Head } from '../../ports/journal.js'
+import { errnoOf, messageOf } from '../disk/errno.js'
 import { type FileHandle, open } from '../disk/files.js'
-import { errnoOf, JournalError, messageOf } from './error.js'
 import { syncFolder } from './replace-file.js'
 
 /**
@@ -64,7 +65,7 @@ export async function readHeadFile(path: string): Promise<KeptHeads | null> {
   const newest = slots[newer]
   const older = slots[1 - newer] ?? null
   if (newest === null) {
-    throw new JournalError(
+    throw new GateError(
       'head_file',
       'the second head cannot be read: check the journal against a copy of yours, then delete this file',
       {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isHex64 } from '../../core/bytes/hex.js'
+import { GateError } from '../../core/error.js'
+import { errnoOf } from '../disk/errno.js'
 import { type FileHandle, open, readFile } from '../disk/files.js'
-import { errnoOf, JournalError } from './error.js'
 import { type IdKey, type IdTable, newIdTable } from './ids.js'
 import { replaceFile } from './replace-file.js'
 import { keepUnknown, ROW, type Rows } from './rows.js'
@@ -181,14 +182,14 @@ export async function* rowBlocks(
   { oldestFirst }: { readonly oldestFirst: boolean },
 ): AsyncGenerator<Rows> {
   const handle = await openOrNull(path)
-  if (handle === null) throw new JournalError('damaged', 'the index is gone', { file: path })
+  if (handle === null) throw new GateError('damaged', 'the index is gone', { file: path })
   try {
     const found = await headerOf(handle)
-    if (found === null) throw new JournalError('damaged', 'the index is broken', { file: path })
+    if (found === null) throw new GateError('damaged', 'the index is broken', { file: path })
     const { v, segment, entries, capsules } = found.header
     if (v !== VERSION) {
       const why = `segment ${segment} was archived before its capsules were listed: copy it back to read it`
-      throw new JournalError('archived', why, { file: path })
+      throw new GateError('archived', why, { file: path })
     }
     const start = found.end + entries * RECORD
     const blocks = Math.ceil(capsules / BLOCK_ROWS)
@@ -198,7 +199,7 @@ export async function* rowBlocks(
       const buffer = Buffer.allocUnsafe(count * ROW)
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, start + first * ROW)
       if (bytesRead < buffer.length) {
-        throw new JournalError('damaged', 'the index is cut short', { file: path })
+        throw new GateError('damaged', 'the index is cut short', { file: path })
       }
       yield { buffer, count }
     }

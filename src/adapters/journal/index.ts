@@ -1,4 +1,3 @@
-export { JournalError, type JournalErrorCode } from './error.js'
 export type { JournalOptions, JournalReport, OpenedJournal, Seams } from './model.js'
 export { openJournal } from './open.js'
 export { type ReadLine, type ReadOptions, readJournal } from './read.js'

@@ -1,8 +1,9 @@
+import { GateError } from '../../core/error.js'
+import { messageOf } from '../disk/errno.js'
 import { stat } from '../disk/files.js'
 import { BACKGROUND_CHUNK } from './blocks.js'
 import type { Catalog, Segment, Store } from './catalog.js'
 import { type Contents, contentLine, newContents } from './contents.js'
-import { JournalError, messageOf } from './error.js'
 import { findDispatch } from './find.js'
 import {
   type Indexed,
@@ -57,7 +58,7 @@ async function ensureIndex(
   const begin = await readFirstLine(file).catch(() => null)
   if (begin === null) {
     const message = `the index of archived segment ${number}: ${why}. Copy the segment back and start again`
-    throw new JournalError('damaged', message, { file: path })
+    throw new GateError('damaged', message, { file: path })
   }
   const from = { seq: first - 1, prev: begin.prev, at: '', v: null }
   const contents = newContents(number)

@@ -1,10 +1,11 @@
+import { GateError, type Location } from '../../core/error.js'
 import { FIRST_PREV } from '../../core/journal/line.js'
 import type { JournalLine } from '../../ports/journal.js'
+import { errnoOf } from '../disk/errno.js'
 import { type FileHandle, open } from '../disk/files.js'
 import { BACKGROUND_CHUNK, blocks } from './blocks.js'
 import type { Stretch } from './catalog.js'
 import { type Cursor, openChain } from './chain.js'
-import { errnoOf, JournalError, type Place } from './error.js'
 import { readFirstLine, segmentPath } from './segments.js'
 
 const LF = 10
@@ -60,13 +61,13 @@ export async function* readLines(
       }
       if (rest > 0) {
         const place = { file, line: chain.lines() + 1, found: `${rest} bytes without a line end` }
-        throw new JournalError('damaged', 'the segment is cut short', place)
+        throw new GateError('damaged', 'the segment is cut short', place)
       }
       cursor = chain.cursor()
       if (segment.number === tail.number && chain.lines() > 0 && cursor.prev !== tail.hash) {
         const expected = `line ${cursor.seq} with hash ${tail.hash}`
         const place = { file, line: chain.lines(), expected, found: cursor.prev }
-        throw new JournalError('damaged', 'the lines were changed after they were checked', place)
+        throw new GateError('damaged', 'the lines were changed after they were checked', place)
       }
     } finally {
       await handle.close()
@@ -78,21 +79,26 @@ export async function* readLines(
 function inEnvelope(
   line: JournalLine,
   checked: Pick<JournalLine, 'seq' | 'prev' | 'at' | 'type'>,
-  place: Place,
+  place: Location,
 ): JournalLine {
   for (const name of ['seq', 'prev', 'at', 'type'] as const) {
     if (line[name] === checked[name]) continue
     const found = `a second ${name}, ${JSON.stringify(line[name])}`
-    throw new JournalError('damaged', 'the envelope is contradicted', { ...place, found })
+    throw new GateError('damaged', 'the envelope is contradicted', { ...place, found })
   }
   return line
 }
 
-export function parseLine(buffer: Buffer, start: number, stop: number, place: Place): JournalLine {
+export function parseLine(
+  buffer: Buffer,
+  start: number,
+  stop: number,
+  place: Location,
+): JournalLine {
   try {
     return JSON.parse(buffer.toString('utf8', start, stop))
   } catch (error) {
-    throw new JournalError('damaged', 'the line is not JSON', place, error)
+    throw new GateError('damaged', 'the line is not JSON', place, error)
   }
 }
 
@@ -103,7 +109,7 @@ export async function openSegment(dir: string, segment: Stretch): Promise<FileHa
     return await open(file, 'r')
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
-    throw new JournalError(
+    throw new GateError(
       'archived',
       `segment ${segment.number} (from line ${segment.first} on) was archived: copy it back to read it`,
       { file },

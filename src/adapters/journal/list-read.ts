@@ -1,8 +1,8 @@
+import { GateError } from '../../core/error.js'
 import type { CapsuleEntry, CapsuleFilter, JournalLine } from '../../ports/journal.js'
 import type { FileHandle } from '../disk/files.js'
 import type { Store } from './catalog.js'
 import { entryOf } from './entry.js'
-import { JournalError } from './error.js'
 import { findDispatch, readAt } from './find.js'
 import { type End, openSegment } from './lines.js'
 import { type CapsuleListed, listedOf, type Sender } from './listed.js'
@@ -22,8 +22,8 @@ export type HitReader = {
 export function openHitReader(store: Store, end: End, filter: CapsuleFilter): HitReader {
   const { dir, catalog } = store
   const handles = new Map<number, FileHandle>()
-  const misled = (number: number, what: string): JournalError =>
-    new JournalError('damaged', `the index names a place where ${what} does not stand`, {
+  const misled = (number: number, what: string): GateError =>
+    new GateError('damaged', `the index names a place where ${what} does not stand`, {
       file: segmentPath(dir, number),
     })
   const read = async (place: Place, what: string): Promise<JournalLine> => {
@@ -50,7 +50,7 @@ export function openHitReader(store: Store, end: End, filter: CapsuleFilter): Hi
     const found = await findDispatch(store, segment, action)
     if (found !== 'archived') return found
     const why = `the dispatch of ${action} was archived: copy its segment back to read it`
-    throw new JournalError('archived', why)
+    throw new GateError('archived', why)
   }
   return {
     async entry(found) {

@@ -1,3 +1,4 @@
+import { GateError } from '../../core/error.js'
 import type {
   CapsuleEntry,
   CapsuleFilter,
@@ -6,7 +7,6 @@ import type {
   JournalLine,
 } from '../../ports/journal.js'
 import type { Segment, Store } from './catalog.js'
-import { JournalError } from './error.js'
 import { findDispatch } from './find.js'
 import { idKey } from './ids.js'
 import { rowBlocks } from './index-file.js'
@@ -36,7 +36,7 @@ export async function listCapsules(
     }
     return { entries, next: null }
   } catch (error) {
-    const archived = error instanceof JournalError && error.code === 'archived'
+    const archived = error instanceof GateError && error.code === 'archived'
     // What is here is shown; the next page begins with what is not, and says so.
     if (archived && entries.length > 0) return more()
     throw error

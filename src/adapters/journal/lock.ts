@@ -1,6 +1,7 @@
 import { connect, createServer, type Server } from 'node:net'
+import { GateError } from '../../core/error.js'
+import { errnoOf } from '../disk/errno.js'
 import { stat } from '../disk/files.js'
-import { errnoOf, JournalError } from './error.js'
 
 /**
  * One writer per folder, held by the kernel: an abstract unix socket named after the folder's device
@@ -25,7 +26,7 @@ export async function takeLock(dir: string, holder: () => string): Promise<Lock>
   } catch (error) {
     if (errnoOf(error) !== 'EADDRINUSE') throw error
     const by = await askHolder(path)
-    throw new JournalError('locked', `${dir} is held by ${by ?? 'another process'}`)
+    throw new GateError('locked', `${dir} is held by ${by ?? 'another process'}`)
   }
   server.unref()
   return { release: () => new Promise((resolve) => server.close(() => resolve())) }

@@ -1,13 +1,14 @@
+import { GateError } from '../../core/error.js'
 import { type HeadMembers, type SignedHead, signHead } from '../../core/journal/head.js'
 import { FIRST_PREV, isOrigin } from '../../core/journal/line.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Head } from '../../ports/journal.js'
+import { messageOf, writeFailure } from '../disk/errno.js'
 import { mkdir } from '../disk/files.js'
 import { createAppender } from './append.js'
 import { type Booted, boot } from './boot.js'
 import { createCommitter } from './commit.js'
 import { claimEpoch, type Epoch } from './epoch.js'
-import { JournalError, messageOf, writeFailure } from './error.js'
 import { findLines } from './find.js'
 import { openHeadWriter } from './head-file.js'
 import { openStore } from './indexes.js'
@@ -123,7 +124,7 @@ async function start(
       if (seams.after_snapshot) await seams.after_snapshot()
     } catch (error) {
       report({ kind: 'snapshot_failed', why: messageOf(error) })
-      throw error instanceof JournalError ? error : writeFailure(error, dir)
+      throw error instanceof GateError ? error : writeFailure(error, dir)
     }
   }
 

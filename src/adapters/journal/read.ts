@@ -1,7 +1,8 @@
+import { GateError } from '../../core/error.js'
 import type { JournalLine } from '../../ports/journal.js'
+import { errnoOf } from '../disk/errno.js'
 import { type FileHandle, open, watch } from '../disk/files.js'
 import { BACKGROUND_CHUNK, blocks } from './blocks.js'
-import { errnoOf, JournalError } from './error.js'
 import { parseLine } from './lines.js'
 import { listSegments, segmentPath } from './segments.js'
 
@@ -65,7 +66,7 @@ async function* readSegment(
     const seen = changes?.count() ?? 0
     const { size } = await handle.stat()
     if (size < at) {
-      throw new JournalError('rolled_back', 'the writer took back a line shown here', { file })
+      throw new GateError('rolled_back', 'the writer took back a line shown here', { file })
     }
     const reading = blocks(handle, file, at, size, BACKGROUND_CHUNK)
     for (;;) {
@@ -74,7 +75,7 @@ async function* readSegment(
         if (over && next.value.length > 0) {
           const found = `${next.value.length} bytes without a line end`
           const place = { file, line: lineNo + 1, found }
-          throw new JournalError('damaged', 'the segment is cut short', place)
+          throw new GateError('damaged', 'the segment is cut short', place)
         }
         at = size - next.value.length
         break

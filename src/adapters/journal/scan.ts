@@ -1,10 +1,10 @@
+import { GateError } from '../../core/error.js'
 import type { LineVersion } from '../../core/journal/line.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
 import { isHeadType } from '../../core/journal/vocabulary.js'
 import { open } from '../disk/files.js'
 import { blocks } from './blocks.js'
 import { type Cursor, openChain, type Stepped } from './chain.js'
-import { JournalError } from './error.js'
 
 /** A place behind a line of the file: all before it was read and linked. */
 export type Mark = {
@@ -22,7 +22,7 @@ export type Scanned = Mark & {
   /** Bytes of the file; what follows `bytes` is no whole line, or none that links. */
   readonly size: number
   /** Why reading ended before the last whole line; null where it did not. */
-  readonly fault: JournalError | null
+  readonly fault: GateError | null
   /** Hash of the last line before the seal: what a seal's `hash` names. */
   readonly beforeSeal: string
   /** The last line's text; null for a segment without lines. */
@@ -91,27 +91,27 @@ export async function scanToFault(
     let heads: readonly HeadMark[] = []
     let version1: Mark | null = null
     const mark = (): Mark => ({ cursor: chain.cursor(), lines: chain.lines(), bytes })
-    const done = (fault: JournalError | null): Scanned => {
+    const done = (fault: GateError | null): Scanned => {
       return { ...mark(), size, fault, beforeSeal, last, sealed, heads, version1 }
     }
     const reading = blocks(handle, file, 0, size, chunk)
     for (;;) {
-      const next = await reading.next().catch(onlyJournalError)
-      if (next instanceof JournalError) return done(next)
+      const next = await reading.next().catch(onlyGateError)
+      if (next instanceof GateError) return done(next)
       if (next.done === true) return done(null)
       const { buffer, offset, start: begin, end: blockEnd } = next.value
       const shift = offset - begin
       // Text is taken from the buffer once per block, not once per head.
       let found: { readonly mark: Mark; readonly start: number; readonly stop: number }[] = []
       let lastAt = { start: begin, stop: begin }
-      let fault: JournalError | null = null
+      let fault: GateError | null = null
       for (let start = begin; start < blockEnd; ) {
         const stop = buffer.indexOf(LF, start)
         let line: Stepped
         try {
           line = chain.step(buffer, start, stop)
         } catch (error) {
-          fault = onlyJournalError(error)
+          fault = onlyGateError(error)
           break
         }
         const { type, hash, at, v } = line
@@ -143,7 +143,7 @@ export async function scanToFault(
   }
 }
 
-function onlyJournalError(error: unknown): JournalError {
-  if (error instanceof JournalError) return error
+function onlyGateError(error: unknown): GateError {
+  if (error instanceof GateError) return error
   throw error
 }

@@ -1,9 +1,9 @@
+import { GateError } from '../../core/error.js'
 import { readSignedHead, type SignedHead } from '../../core/journal/head.js'
 import type { Head } from '../../ports/journal.js'
 import { nodeCrypto } from '../crypto-node.js'
 import type { Cursor } from './chain.js'
 import type { Cover } from './cover.js'
-import { JournalError } from './error.js'
 import { type KeptHead, readHeadFile } from './head-file.js'
 import type { JournalOptions, JournalReport } from './model.js'
 
@@ -36,7 +36,7 @@ function headOf(
   keys: JournalOptions['keys'],
 ): SecondHead {
   if (kept.origin !== origin) {
-    throw new JournalError('foreign_origin', 'the second head is of another journal', {
+    throw new GateError('foreign_origin', 'the second head is of another journal', {
       file: headFile,
       expected: `origin ${origin}`,
       found: `origin ${kept.origin}`,
@@ -45,7 +45,7 @@ function headOf(
   if (kept.signed === null) return { seq: kept.seq, hash: kept.hash, signed: null }
   const check = readSignedHead(kept.signed, keys, nodeCrypto)
   if (check.ok) return { seq: check.head.upto, hash: check.head.hash, signed: check.head }
-  throw new JournalError(
+  throw new GateError(
     'head_file',
     `the second head was not written by this gate (${check.why}). Find out who changed it; to start without it, ` +
       'move it away and use --accept-missing-head once',
@@ -79,7 +79,7 @@ export function checkSecond(
     report({ kind: 'head_file_missing', file: headFile })
     return
   }
-  throw new JournalError(
+  throw new GateError(
     'head_missing',
     `the journal has ${end.seq} lines, but its second head ${second === null ? 'is not there' : 'is not signed'}: ` +
       'without it nothing shows whether lines are missing at the end. Put it back; if there never was one here, or ' +
@@ -91,15 +91,15 @@ export function checkSecond(
 /** For the line of that number, wherever it is read. */
 export function checkAgainstHead(second: Head, hash: string, file: string): void {
   if (hash === second.hash) return
-  throw new JournalError('forked', `line ${second.seq} is not the one the second head names`, {
+  throw new GateError('forked', `line ${second.seq} is not the one the second head names`, {
     file,
     expected: `hash ${second.hash}`,
     found: `hash ${hash}`,
   })
 }
 
-export const behind = (file: string, witness: string, known: number, found: number): JournalError =>
-  new JournalError(
+export const behind = (file: string, witness: string, known: number, found: number): GateError =>
+  new GateError(
     'behind',
     `the journal is older than ${witness}: lines are missing, as after restoring an older copy. Put the newest copy back`,
     { file, expected: `line ${known}`, found: `line ${found} as the last` },

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { GateError } from '../../core/error.js'
 import { open, readdir } from '../disk/files.js'
-import { JournalError } from './error.js'
 
 /** Segment files count from 1 without gaps; the number is also in the signed seal. */
 const NAME = /^(\d{8})\.(jsonl|idx)$/
@@ -34,7 +34,7 @@ export async function listSegments(dir: string): Promise<Listing> {
     archived.find((number) => !indexes.has(number)) ??
     lines.map((_, i) => first + i).find((number, i) => lines[i] !== number)
   if (lost !== undefined) {
-    throw new JournalError(
+    throw new GateError(
       'damaged',
       `segment ${lost} is missing: put the file back (only the oldest segments may be archived, and their .idx files stay)`,
       { file: segmentPath(dir, lost), expected: 'a segment', found: 'no file' },

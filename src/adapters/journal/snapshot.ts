@@ -11,8 +11,8 @@ import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import type { Head } from '../../ports/journal.js'
 import type { Signer } from '../../ports/signer.js'
 import { nodeCrypto } from '../crypto-node.js'
+import { errnoOf } from '../disk/errno.js'
 import { readFile } from '../disk/files.js'
-import { errnoOf } from './error.js'
 import { replaceFile } from './replace-file.js'
 
 /**

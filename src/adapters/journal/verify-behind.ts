@@ -1,12 +1,13 @@
+import { GateError } from '../../core/error.js'
 import { SEAL_TYPE } from '../../core/journal/seal.js'
 import type { Verified } from '../../ports/journal.js'
+import { messageOf } from '../disk/errno.js'
 import { BACKGROUND_CHUNK } from './blocks.js'
 import type { Booted } from './boot.js'
 import type { Store } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { checkSeal } from './check-seal.js'
 import { contentLine, newContents } from './contents.js'
-import { JournalError, messageOf } from './error.js'
 import { parseLine } from './lines.js'
 import type { JournalOptions } from './model.js'
 import { type LineSeen, type Scanned, scanSegment } from './scan.js'
@@ -83,7 +84,7 @@ export async function verifyBehind(
       lines += scanned.lines
     }
     if (cursor.seq !== tailStart.seq || cursor.prev !== tailStart.prev) {
-      throw new JournalError('damaged', 'the older segments do not lead to the newer ones', {
+      throw new GateError('damaged', 'the older segments do not lead to the newer ones', {
         file: segmentPath(dir, tail.number),
         expected: `line ${tailStart.seq} with hash ${tailStart.prev}`,
         found: `line ${cursor.seq} with hash ${cursor.prev}`,
@@ -106,7 +107,7 @@ function checkOwnSignature(
 ): void {
   const fault = lineFault?.(parseLine(buffer, start, stop, place)) ?? null
   if (fault === null) return
-  throw new JournalError(
+  throw new GateError(
     'damaged',
     `line ${seq} is a ${type} whose own signature does not hold (${fault}): a head covers it, so it was written with the ` +
       'event key of this gate, but not by it. Find out who has that key',

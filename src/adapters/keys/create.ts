@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
+import { GateError } from '../../core/error.js'
 import { existsSync, mkdirSync } from '../disk/files.js'
-import { KeyError, refuseOpenDirectory, syncDirectory } from './files.js'
+import { refuseOpenDirectory, syncDirectory } from './files.js'
 import { destroyRemnants, keyringPath, type OwnKey, PURPOSES, writeKeyring } from './keyring.js'
 import { exclusively } from './lock.js'
 import { type KeyOptions, makeKey } from './make.js'
@@ -17,7 +18,7 @@ export async function createKeys(
   refuseOpenDirectory(dir)
   return exclusively(dir, () => {
     if (existsSync(keyringPath(dir))) {
-      throw new KeyError('exists', `${keyringPath(dir)} exists: rotate instead of creating again`)
+      throw new GateError('exists', `${keyringPath(dir)} exists: rotate instead of creating again`)
     }
     destroyRemnants(dir, [])
     const validFrom = new Date(now()).toISOString()

@@ -1,5 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { basename, dirname } from 'node:path'
+import { GateError } from '../../core/error.js'
+import { isMissing } from '../disk/errno.js'
 import {
   closeSync,
   constants,
@@ -14,19 +16,6 @@ import {
   writeFileSync,
   writeSync,
 } from '../disk/files.js'
-
-/** Private key files on disk: whole or absent after any crash, readable by their owner alone. */
-export class KeyError extends Error {
-  readonly code: 'missing' | 'exists' | 'permissions' | 'damaged' | 'locked'
-  constructor(code: KeyError['code'], message: string) {
-    super(message)
-    this.name = 'KeyError'
-    this.code = code
-  }
-}
-
-export const isMissing = (error: unknown): boolean =>
-  (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 /** Temporary file, fsync, rename, fsync of the directory: a reader sees the old file or the new one. */
 export function writeDurably(
@@ -77,13 +66,13 @@ export function readPrivate(path: string): string {
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   } catch (error) {
-    if (isMissing(error)) throw new KeyError('missing', `private key file ${path} is missing`)
+    if (isMissing(error)) throw new GateError('missing', `private key file ${path} is missing`)
     throw error
   }
   try {
     const { mode } = fstatSync(file)
     if ((mode & 0o077) !== 0) {
-      throw new KeyError(
+      throw new GateError(
         'permissions',
         `${path} has mode ${octal(mode)}, others may use the key: run  chmod 600 ${quoted(path)}`,
       )
@@ -100,11 +89,11 @@ export function refuseOpenDirectory(dir: string): void {
   try {
     mode = statSync(dir).mode
   } catch (error) {
-    if (isMissing(error)) throw new KeyError('missing', `key directory ${dir} is missing`)
+    if (isMissing(error)) throw new GateError('missing', `key directory ${dir} is missing`)
     throw error
   }
   if ((mode & 0o022) !== 0) {
-    throw new KeyError(
+    throw new GateError(
       'permissions',
       `${dir} has mode ${octal(mode)}, others may replace keys: run  chmod 700 ${quoted(dir)}`,
     )

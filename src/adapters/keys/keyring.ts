@@ -1,8 +1,10 @@
 import { join } from 'node:path'
+import { GateError } from '../../core/error.js'
 import { type PublicKeyRecord, parseKeyring } from '../../core/statement/keys.js'
 import type { SigningPurpose } from '../../ports/signer.js'
+import { isMissing } from '../disk/errno.js'
 import { readdirSync, readFileSync } from '../disk/files.js'
-import { destroy, isMissing, KeyError, writeDurably } from './files.js'
+import { destroy, writeDurably } from './files.js'
 
 /**
  * A key directory: `keyring.json` holds every public key of every epoch, and doubles as the keyring an
@@ -30,11 +32,11 @@ export const privatePath = (dir: string, key: Pick<OwnKey, 'purpose' | 'epoch'>)
 export function listKeys(dir: string): readonly OwnKey[] {
   const path = keyringPath(dir)
   const read = parseKeyring(readOr(path))
-  if (!read.ok) throw new KeyError('damaged', `${path}: ${read.path} ${read.detail}`)
+  if (!read.ok) throw new GateError('damaged', `${path}: ${read.path} ${read.detail}`)
   const keys = read.keys.map((key) => own(key, path))
   for (const purpose of PURPOSES) {
     if (keys.filter((key) => key.purpose === purpose && key.status === 'active').length !== 1) {
-      throw new KeyError('damaged', `${path}: not exactly one active ${purpose} key`)
+      throw new GateError('damaged', `${path}: not exactly one active ${purpose} key`)
     }
   }
   return keys
@@ -47,7 +49,7 @@ export const exportKeyring = (dir: string): { readonly keys: readonly PublicKeyR
 
 export const activeKey = (keys: readonly OwnKey[], purpose: SigningPurpose): OwnKey => {
   const found = keys.find((key) => key.purpose === purpose && key.status === 'active')
-  if (found === undefined) throw new KeyError('damaged', `no active ${purpose} key`)
+  if (found === undefined) throw new GateError('damaged', `no active ${purpose} key`)
   return found
 }
 
@@ -72,14 +74,14 @@ function readOr(path: string): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if (!isMissing(error)) throw error
-    throw new KeyError('missing', `${path} is missing: run  capsule-gate keys create`)
+    throw new GateError('missing', `${path} is missing: run  capsule-gate keys create`)
   }
 }
 
 function own(key: PublicKeyRecord, path: string): OwnKey {
   const { purpose, epoch, valid_from } = key
   if (purpose === 'log' || epoch === undefined || epoch < 1 || valid_from === undefined) {
-    throw new KeyError('damaged', `${path}: key ${key.kid} is not one this directory made`)
+    throw new GateError('damaged', `${path}: key ${key.kid} is not one this directory made`)
   }
   return { ...key, purpose, epoch, valid_from }
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
+import { GateError } from '../../core/error.js'
 import { statSync } from '../disk/files.js'
-import { KeyError } from './files.js'
 
 /**
  * One writer per key directory. The lock is an abstract socket named after the inode: the kernel
@@ -12,7 +12,7 @@ export async function exclusively<T>(dir: string, work: () => T): Promise<T> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
       const taken = 'code' in error && error.code === 'EADDRINUSE'
-      reject(taken ? new KeyError('locked', `${dir} is being changed by another process`) : error)
+      reject(taken ? new GateError('locked', `${dir} is being changed by another process`) : error)
     })
     server.listen(`\0capsule-gate-keys-${dev}-${ino}`, resolve)
   })

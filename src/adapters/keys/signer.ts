@@ -1,10 +1,11 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { fromHex, hex } from '../../core/bytes/hex.js'
+import { GateError } from '../../core/error.js'
 import { thumbprint } from '../../core/statement/keys.js'
 import type { Signer, SigningPurpose } from '../../ports/signer.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { statSync } from '../disk/files.js'
-import { destroy, KeyError, readPrivate, refuseOpenDirectory } from './files.js'
+import { destroy, readPrivate, refuseOpenDirectory } from './files.js'
 import { activeKey, keyringPath, listKeys, type OwnKey, PURPOSES, privatePath } from './keyring.js'
 import { ED25519_SPKI_HEAD } from './make.js'
 
@@ -48,7 +49,7 @@ export function openSigner(dir: string): Signer {
       const before = held.get(purpose)
       const key = before?.named === true ? before : current(purpose)
       if (before !== undefined && hex(before.kid) !== hex(key.kid)) {
-        throw new KeyError('missing', `the ${purpose} key ${hex(before.kid)} was retired`)
+        throw new GateError('missing', `the ${purpose} key ${hex(before.kid)} was retired`)
       }
       key.named = false
       return sign(null, message, key.key)
@@ -83,7 +84,7 @@ function privateHalf(dir: string, record: OwnKey): { kid: Uint8Array; key: KeyOb
   const kid = fromHex(record.kid)
   const own = hex(thumbprint('ed25519', raw, nodeCrypto)) === record.kid
   if (kid === null || !own || hex(raw) !== record.public_key) {
-    throw new KeyError('damaged', `${path} is not the private half of key ${record.kid}`)
+    throw new GateError('damaged', `${path} is not the private half of key ${record.kid}`)
   }
   return { kid, key }
 }
@@ -93,5 +94,5 @@ function parsed(pem: string, path: string): KeyObject {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {}
-  throw new KeyError('damaged', `${path} holds no Ed25519 private key`)
+  throw new GateError('damaged', `${path} holds no Ed25519 private key`)
 }

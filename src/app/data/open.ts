@@ -9,7 +9,7 @@ import { createEmbeddedState, type EmbeddedState } from '../../adapters/state/em
 import { hex } from '../../core/bytes/hex.js'
 import { utf8 } from '../../core/bytes/text.js'
 import { lineOf } from '../../core/journal/entry.js'
-import { type Line, LineError, type LineOf, readLine } from '../../core/journal/vocabulary.js'
+import { type Line, type LineOf, lineError, readLine } from '../../core/journal/vocabulary.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import type { Clock } from '../../ports/clock.js'
 import type { IndexedLine, Journal, JournalLine } from '../../ports/journal.js'
@@ -226,13 +226,13 @@ function feeding(
 function capsuleLine(raw: JournalLine): LineOf<'CAPSULE'> {
   const line = readLine(raw)
   if (line?.type === 'CAPSULE') return line
-  throw new LineError(raw, 'only capsules are listed')
+  throw lineError(raw, 'only capsules are listed')
 }
 
 function indexedLine(raw: JournalLine): IndexedLine {
   const line = readLine(raw)
   if (line?.type === 'CAPSULE' || line?.type === 'ACTION_DISPATCHED') return line
-  throw new LineError(raw, 'lines of this type are not indexed')
+  throw lineError(raw, 'lines of this type are not indexed')
 }
 
 /** A name of its own for every data folder: lines and capsules of two gates never mix. */

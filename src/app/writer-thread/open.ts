@@ -1,11 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import { EvidenceError } from '../../adapters/evidence/error.js'
 import type { OpenedEvidence } from '../../adapters/evidence/open.js'
 import { entriesFault } from '../../adapters/journal/append.js'
-import { JournalError } from '../../adapters/journal/error.js'
 import { type Extent, readLines } from '../../adapters/journal/lines.js'
 import type { JournalReport } from '../../adapters/journal/model.js'
 import { createStamp } from '../../adapters/journal/stamp.js'
+import { GateError } from '../../core/error.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Evidence } from '../../ports/evidence.js'
 import type { Appended, CapsuleList, Head, JournalLine, Verified } from '../../ports/journal.js'
@@ -61,8 +60,8 @@ export async function openRecorder(
     if (over) return
     over = true
     const error = thread.closed
-      ? new JournalError('closed', 'the journal is closed')
-      : new JournalError('poisoned', `the recording thread ended: ${why}`)
+      ? new GateError('closed', 'the journal is closed')
+      : new GateError('poisoned', `the recording thread ended: ${why}`)
     const reason = { ok: false, reason: error.message }
     status = { ...status, journal: reason, evidence: reason }
     post.lost(error)
@@ -169,7 +168,7 @@ const unverified = (error: Error): Verified => ({
 function evidenceOf(post: Post, thread: Thread, status: () => Status): OpenedEvidence {
   let closing: Promise<void> | null = null
   const closed = (): Promise<never> =>
-    Promise.reject(new EvidenceError('closed', 'the evidence store is closed'))
+    Promise.reject(new GateError('closed', 'the evidence store is closed'))
   const ask = (request: Request): Promise<unknown> =>
     closing === null ? post.request(request) : closed()
   const close = async (): Promise<void> => {

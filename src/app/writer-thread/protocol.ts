@@ -1,6 +1,5 @@
-import { EvidenceError, type EvidenceFault } from '../../adapters/evidence/error.js'
-import { JournalError, type JournalErrorCode, type Place } from '../../adapters/journal/error.js'
 import type { JournalReport, OpenedJournal } from '../../adapters/journal/model.js'
+import { GateError } from '../../core/error.js'
 import type { ErasureScope, Evidence } from '../../ports/evidence.js'
 import type { CapsuleFilter, CapsulePage, Head, Journal } from '../../ports/journal.js'
 import type { PackedEntries, PackedRecord } from './pack.js'
@@ -73,36 +72,18 @@ export type Answer =
   | { readonly kind: 'report'; readonly report: JournalReport }
 
 /** An error as plain values: classes do not survive the way between threads. */
-export type Fault =
-  | {
-      readonly of: 'journal'
-      readonly code: JournalErrorCode
-      readonly message: string
-      readonly place: Place | null
-    }
-  | { readonly of: 'evidence'; readonly code: EvidenceFault; readonly message: string }
-  | { readonly of: 'other'; readonly name: string; readonly message: string }
+export type Fault = Pick<Error, 'name' | 'message'> &
+  Partial<Pick<GateError, 'code' | 'file' | 'line'>>
 
 export function toFault(error: unknown): Fault {
-  if (error instanceof JournalError) {
-    const { code, message, place } = error
-    return { of: 'journal', code, message, place }
-  }
-  if (error instanceof EvidenceError) {
-    return { of: 'evidence', code: error.code, message: error.message }
-  }
   const { name, message } = error instanceof Error ? error : new Error(String(error))
-  return { of: 'other', name, message }
+  if (!(error instanceof GateError)) return { name, message }
+  const { code, file, line } = error
+  return { name, message, code, file, line }
 }
 
-export function fromFault(fault: Fault): Error {
-  switch (fault.of) {
-    case 'journal':
-      // The message names the place already.
-      return Object.assign(new JournalError(fault.code, fault.message), { place: fault.place })
-    case 'evidence':
-      return new EvidenceError(fault.code, fault.message)
-    case 'other':
-      return Object.assign(new Error(fault.message), { name: fault.name })
-  }
+export function fromFault({ name, message, code, file, line }: Fault): Error {
+  if (code === undefined) return Object.assign(new Error(message), { name })
+  // The message names the location already.
+  return Object.assign(new GateError(code, ''), { message, file, line })
 }

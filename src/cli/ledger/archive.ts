@@ -9,10 +9,10 @@ import {
   rename,
   rm,
 } from '../../adapters/disk/files.js'
-import { JournalError } from '../../adapters/journal/error.js'
 import { readIndexHeader, VERSION } from '../../adapters/journal/index-file.js'
 import { takeLock } from '../../adapters/journal/lock.js'
 import { indexPath, segmentName, segmentPath } from '../../adapters/journal/segments.js'
+import { GateError } from '../../core/error.js'
 import { print, printJson, progress, UsageError } from '../output.js'
 import { ledgerFiles } from './files.js'
 
@@ -56,7 +56,7 @@ export async function archive({ data, to, keep, json }: Options): Promise<void> 
 }
 
 function whileRunning(error: unknown): never {
-  if (!(error instanceof JournalError) || error.code !== 'locked') throw error
+  if (!(error instanceof GateError) || error.code !== 'locked') throw error
   throw new Error(`${error.message}: stop the gate first; it checks old segments while it runs`)
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { EvidenceError } from '../../adapters/evidence/error.js'
 import { publicFiles } from '../../adapters/evidence/public-files.js'
+import { GateError } from '../../core/error.js'
 import type { EvidenceFinding } from './evidence.js'
 
 /** A line that names a policy set or a manifest by its digest. */
@@ -20,7 +20,7 @@ export async function documentFindings(
     try {
       if ((await files.get(digest)) === null) found('missing', 'no public document has it')
     } catch (error) {
-      if (!(error instanceof EvidenceError)) throw error
+      if (!(error instanceof GateError)) throw error
       found('damaged', error.message)
     }
   }

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { existsSync } from '../../adapters/disk/files.js'
 import { type AuditedRecord, auditRecords } from '../../adapters/evidence/audit.js'
-import { EvidenceError } from '../../adapters/evidence/error.js'
 import { ownSecret } from '../../app/data/secrets.js'
 import type { Capsule } from '../../core/capsule/model.js'
 import { GateError } from '../../core/error.js'
@@ -78,7 +77,7 @@ export async function compareEvidence({
       if (state.kind === 'damaged' && !isNamed) findings.push(unnamed(state.detail))
     }
   } catch (error) {
-    if (!(error instanceof EvidenceError || error instanceof GateError)) throw error
+    if (!(error instanceof GateError)) throw error
     return { kind: 'cannot_tell', why: error.message }
   }
   return summed(due, erasures, under, findings)

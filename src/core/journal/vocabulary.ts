@@ -1,3 +1,4 @@
+import { GateError } from '../error.js'
 import {
   count,
   digest,
@@ -54,15 +55,10 @@ export type LineOf<T extends LineType> = T extends LineType
 export type Line = LineOf<LineType>
 
 /** A line of a known type that does not hold what its type must. */
-export class LineError extends Error {
-  readonly seq: number
-  readonly fault: string
-  constructor({ seq, type }: Pick<JournalLine, 'seq' | 'type'>, fault: string) {
-    super(`journal line ${seq} (${type}): ${fault}`)
-    this.seq = seq
-    this.fault = fault
-  }
-}
+export const lineError = (
+  { seq, type }: Pick<JournalLine, 'seq' | 'type'>,
+  fault: string,
+): GateError => new GateError('damaged', `journal line ${seq} (${type}): ${fault}`)
 
 export const isLineType = (type: string): type is LineType => Object.hasOwn(LINES, type)
 export const isSignedType = (type: string): type is SignedType =>
@@ -82,14 +78,14 @@ export function membersFault(type: LineType, members: unknown): string | null {
 
 /**
  * The line with what its type promises, the same object: members of a later version stay. Null for a type
- * that only a later version knows; throws a LineError for one that is not its shape, because a line that
+ * that only a later version knows; throws `damaged` for one that is not its shape, because a line that
  * cannot be obeyed must not be passed over.
  */
 export function readLine(line: JournalLine): Line | null {
   const { type } = line
   if (!isLineType(type)) return null
   const fault = membersFault(type, line)
-  if (fault !== null) throw new LineError(line, fault)
+  if (fault !== null) throw lineError(line, fault)
   return line as LineOf<typeof type>
 }
 

@@ -8,8 +8,7 @@ import express, {
 } from 'express'
 import helmet from 'helmet'
 import { z } from 'zod'
-import { EvidenceError } from '../../adapters/evidence/error.js'
-import { JournalError } from '../../adapters/journal/error.js'
+import { GateError } from '../../core/error.js'
 import type { GateReport } from '../../gate/context.js'
 import type { Clock, Ids } from '../../ports/clock.js'
 import { type AdminTokens, authenticate } from './authenticate.js'
@@ -153,10 +152,9 @@ function answerProblems({ report }: AppOptions): ErrorRequestHandler {
 
 function problemOf(error: unknown): AdminProblem {
   if (error instanceof AdminProblem) return error
-  if (error instanceof JournalError) {
+  if (error instanceof GateError) {
     return new AdminProblem(error.code === 'archived' ? 'archived' : 'record_unavailable')
   }
-  if (error instanceof EvidenceError) return new AdminProblem('record_unavailable')
   // Express and its body parser: a status of their own for what the client sent.
   const status = (error as { status?: unknown } | null)?.status
   if (status === 413) return new AdminProblem('too_large')

@@ -13,7 +13,7 @@ export function listen(
       const why = WHY[cause.code ?? ''] ?? cause.message
       const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
       const detail = `the ${name} listener cannot open ${address}: ${why}`
-      reject(new GateError('listener_unavailable', detail, { cause }))
+      reject(new GateError('listener_unavailable', detail, undefined, cause))
     }
     server.once('error', failed)
     server.listen(port, host, () => {

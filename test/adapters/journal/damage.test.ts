@@ -2,7 +2,7 @@ import { copyFile, cp, readdir, readFile, rename, rm, truncate, writeFile } from
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { JournalError } from '../../../src/adapters/journal/index.js'
+import type { GateError } from '../../../src/core/error.js'
 import { isHeadType } from '../../../src/core/journal/vocabulary.js'
 import type { JournalLine } from '../../../src/ports/journal.js'
 import { allLines, eventKeys, KEYS, makePlace, note, type Place, rawLines } from './harness.js'
@@ -26,11 +26,11 @@ async function fill(lines = 14): Promise<void> {
   await journal.close()
   place.reports.length = 0
 }
-const refusal = async (changes = {}): Promise<JournalError> => {
+const refusal = async (changes = {}): Promise<GateError> => {
   try {
     await place.open({ segmentBytes: SEGMENT, ...changes })
   } catch (error) {
-    return error as JournalError
+    return error as GateError
   }
   throw new Error('the journal opened')
 }
@@ -57,7 +57,7 @@ describe('a changed byte', () => {
         await writeFile(path, texts[i] as Buffer)
         expect(['damaged', 'foreign_origin', 'forked', 'behind']).toContain(error.code)
         if (error.code === 'damaged') {
-          expect(error.place?.file).toMatch(/\.jsonl$/)
+          expect(error.file).toMatch(/\.jsonl$/)
           expect(error.message).toMatch(/line \d+/)
         }
       }),
@@ -71,7 +71,7 @@ describe('a changed byte', () => {
     await fill()
     await edit(file(1), (bytes) => Buffer.from(bytes.toString().replace('act-2', 'act-9')))
     const error = await refusal()
-    expect(error).toMatchObject({ code: 'damaged', place: { file: file(1), line: 4 } })
+    expect(error).toMatchObject({ code: 'damaged', file: file(1), line: 4 })
     expect(error.message).toMatch(/expected prev [0-9a-f]{64}; found prev [0-9a-f]{64}/)
   })
 })
@@ -427,7 +427,7 @@ describe('an archived segment', () => {
     expect(await journal.verified).toMatchObject({ archived: ['00000001.jsonl'], damage: null })
     await expect(allLines(journal)).rejects.toMatchObject({
       code: 'archived',
-      place: { file: file(1) },
+      file: file(1),
     })
     await expect(journal.find('act-1')).rejects.toThrow(/segment 1 .* was archived: copy it back/)
     expect(await journal.find('act-14')).toHaveLength(1)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { JournalError } from '../../../src/adapters/journal/index.js'
+import type { GateError } from '../../../src/core/error.js'
 import { makePlace, note, type Place, rawLines } from './harness.js'
 
 /**
@@ -54,7 +54,7 @@ async function openOn(bytes: Buffer, { bytes: whole, known }: { bytes: Buffer; k
     const kept = torn?.kind === 'torn_tail' ? readFileSync(torn.kept) : null
     return { kind: 'opened', seq, left, kept } as const
   } catch (error) {
-    const { code } = error as JournalError
+    const { code } = error as GateError
     return { kind: 'refused', code, left: readFileSync(file()) } as const
   } finally {
     writeFileSync(file(), whole)

@@ -175,7 +175,7 @@ describe('the segment being written', () => {
     await interfere()
     await expect(journal.append([note(2)])).rejects.toMatchObject({
       code: 'poisoned',
-      place: { file: file() },
+      file: file(),
     })
     await expect(journal.append([note(3)], { urgent: true })).rejects.toMatchObject({
       code: 'poisoned',

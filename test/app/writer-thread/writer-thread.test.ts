@@ -5,13 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { EvidenceError } from '../../../src/adapters/evidence/error.js'
-import { JournalError } from '../../../src/adapters/journal/error.js'
 import { createKeys } from '../../../src/adapters/keys/create.js'
 import { systemClock } from '../../../src/app/clock.js'
 import { openRecorder } from '../../../src/app/writer-thread/open.js'
 import { fromFault, toFault } from '../../../src/app/writer-thread/protocol.js'
 import { openStores, type Stores } from '../../../src/app/writer-thread/stores.js'
+import { GateError } from '../../../src/core/error.js'
 import type { Dispatch } from '../../../src/ports/dispatch.js'
 import type { EvidencePart } from '../../../src/ports/evidence.js'
 import { bytesPart, evidenceContract, jsonPart, recordOf } from '../../contract/evidence.js'
@@ -231,11 +230,11 @@ describe('the recording thread', () => {
 
   it('refuses a folder another thread holds, by the name of the error, and leaves its own lock free', async () => {
     const first = await start(place)
-    await expect(open(place)).rejects.toBeInstanceOf(EvidenceError)
+    await expect(open(place)).rejects.toBeInstanceOf(GateError)
     await expect(open(place)).rejects.toMatchObject({ code: 'locked' })
     const elsewhere = await makePlace()
     await expect(open({ ...elsewhere, journalDir: place.journalDir })).rejects.toMatchObject({
-      name: 'JournalError',
+      name: 'GateError',
       code: 'locked',
     })
     await shut(await open(elsewhere))
@@ -287,8 +286,8 @@ describe('the recording thread', () => {
 describe('an error between threads', () => {
   it('arrives as what it was', () => {
     const errors = [
-      new JournalError('disk_full', 'the disk is full', { file: 'x', line: 3 }),
-      new EvidenceError('digest_mismatch', 'not that'),
+      new GateError('disk_full', 'the disk is full', { file: 'x', line: 3 }),
+      new GateError('digest_mismatch', 'not that'),
       new TypeError('odd'),
     ]
     for (const error of errors) {
@@ -299,7 +298,8 @@ describe('an error between threads', () => {
     const [journal] = errors
     expect(fromFault(toFault(journal))).toMatchObject({
       code: 'disk_full',
-      place: { file: 'x', line: 3 },
+      file: 'x',
+      line: 3,
     })
     expect(fromFault(toFault('text')).message).toBe('text')
   })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
+import { GateError } from '../../../src/core/error.js'
 import { capsuleEntry, lineOf as lineOfEntry, plainEntry } from '../../../src/core/journal/entry.js'
 import {
   isSignedType,
   type JournalLine,
   LINES,
-  LineError,
   type LineType,
   readLine,
 } from '../../../src/core/journal/vocabulary.js'
@@ -232,7 +232,7 @@ describe.each(FULL)('%s', (_, type, members) => {
       const read = () => readLine(without as JournalLine)
       if (optional) expect(read()).toBe(without)
       else {
-        expect(read).toThrow(LineError)
+        expect(read).toThrow(GateError)
         expect(read).toThrow(`journal line 7 (${type}): `)
         expect(read).toThrow(path.at(-1))
       }
@@ -250,7 +250,7 @@ describe.each(FULL)('%s', (_, type, members) => {
             ? 'x'
             : wrong,
         )
-        expect(() => readLine(bad as JournalLine)).toThrow(LineError)
+        expect(() => readLine(bad as JournalLine)).toThrow(GateError)
       }
     }
   })
@@ -279,7 +279,7 @@ describe('the vocabulary', () => {
       const { kid, sig, ...unsigned } = lineOf(type, SMALLEST[type])
       for (const half of [{}, { kid: 'aa' }, { sig: 'AA' }]) {
         const read = () => readLine({ ...unsigned, ...half } as JournalLine)
-        if (isSignedType(type)) expect(read).toThrow(LineError)
+        if (isSignedType(type)) expect(read).toThrow(GateError)
         else expect(read).not.toThrow()
       }
     },

@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { JournalError } from '../../../src/adapters/journal/error.js'
 import { GateError } from '../../../src/core/error.js'
 import { CANARY } from '../../../src/gate/operate/canary.js'
 import { type Rig, rig } from '../../support/rig.js'
@@ -45,7 +44,7 @@ async function start(files: Files): Promise<Started> {
     at = await rig({ manifest: MANIFEST, policies: POLICIES }, dir)
   } catch (error) {
     // Where damage is found before the first capsule, the gate cannot prove that it denies, and says so.
-    if (!(error instanceof JournalError || error instanceof GateError)) throw error
+    if (!(error instanceof GateError || error instanceof GateError)) throw error
     return { refused: error.message, told: [], added: [] }
   }
   await at.gate.data.journal.verified

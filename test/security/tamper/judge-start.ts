@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { JournalError } from '../../../src/adapters/journal/error.js'
 import { RESERVE_BYTES } from '../../../src/adapters/journal/model.js'
 import { createEmbeddedState } from '../../../src/adapters/state/embedded/state.js'
 import { systemClock } from '../../../src/app/clock.js'
 import { type Data, openData } from '../../../src/app/data/open.js'
 import { ownSecret } from '../../../src/app/data/secrets.js'
 import { tenantKeys } from '../../../src/app/tenant/keys.js'
+import { GateError } from '../../../src/core/error.js'
 import { isHeadType, type JournalLine, readLine } from '../../../src/core/journal/vocabulary.js'
 import { canonicalOf } from '../../../src/core/json/build.js'
 import {
@@ -118,8 +118,8 @@ export async function createStartJudge(world: World): Promise<StartJudge> {
 /** A refusal names the place, and leaves everything as it found it. */
 function refusalFault(error: unknown, dir: string, before: Files): string | null {
   const message = error instanceof Error ? error.message : String(error)
-  if (!(error instanceof JournalError)) return `it is refused by ${String(error)}`
-  if (error.place === null || !message.includes(dir)) return `the refusal names no file: ${message}`
+  if (!(error instanceof GateError)) return `it is refused by ${String(error)}`
+  if (error.file === null || !message.includes(dir)) return `the refusal names no file: ${message}`
   const after = readFolder(dir)
   // A journal that opened before its lines could not be folded has put its newest head into both slots.
   const [head, now] = [before, after].map((files) => newestIn(files.get(HEAD_FILE)))

@@ -1,7 +1,8 @@
 import type { Bounds } from '../../../core/approval/bounds.js'
+import type { GateError } from '../../../core/error.js'
 import type { GrantLine } from '../../../core/journal/lines/approval.js'
 import { amountsPlace, boundsPlace } from '../../../core/journal/sealed-place.js'
-import { LineError, type LineOf } from '../../../core/journal/vocabulary.js'
+import { type LineOf, lineError } from '../../../core/journal/vocabulary.js'
 import type { TenantKeys } from '../../../ports/tenant.js'
 
 /** What the state needs to read lines that hold something private. */
@@ -33,9 +34,9 @@ export function takenBy(
     sealed === undefined
       ? []
       : amounts.open(sealed, amountsPlace(line.action_id, budgets))?.split(' ')
-  if (opened === undefined) throw new LineError(line, `amounts do not open: ${SOURCE}`)
+  if (opened === undefined) throw lineError(line, `amounts do not open: ${SOURCE}`)
   if (opened.length !== sums.length) {
-    throw new LineError(line, `it has ${opened.length} sealed amounts for ${sums.length} budgets`)
+    throw lineError(line, `it has ${opened.length} sealed amounts for ${sums.length} budgets`)
   }
   let next = 0
   return budgets.map(({ constraint, scope, kind, window_seconds: windowSeconds, amount }) => {
@@ -55,5 +56,5 @@ export function boundsOf(
   return text === null ? null : JSON.parse(text)
 }
 
-export const unopened = (line: LineOf<'GRANT_ISSUED'>): LineError =>
-  new LineError(line, `sealed_bounds do not open: ${SOURCE}`)
+export const unopened = (line: LineOf<'GRANT_ISSUED'>): GateError =>
+  lineError(line, `sealed_bounds do not open: ${SOURCE}`)

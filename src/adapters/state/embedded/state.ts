@@ -4,8 +4,8 @@ import type { HaltScope } from '../../../core/journal/lines/operate.js'
 import {
   type Envelope,
   type Line,
-  LineError,
   type LineOf,
+  lineError,
   type MembersOf,
 } from '../../../core/journal/vocabulary.js'
 import type { Plain } from '../../../core/json/value.js'
@@ -137,7 +137,7 @@ export function createEmbeddedState(options: {
 
   function dispatched(line: LineOf<'ACTION_DISPATCHED'>, at: number): void {
     const { action_id: actionId } = line
-    if (actions.has(actionId)) throw new LineError(line, `action ${actionId} was dispatched before`)
+    if (actions.has(actionId)) throw lineError(line, `action ${actionId} was dispatched before`)
     const held = holds.get(actionId)
     // The running gate sealed what it had reserved: opening its own line again would cost each call as much
     // as sealing it. Read before anything changes, so that no line is folded by half.
@@ -228,7 +228,7 @@ export function createEmbeddedState(options: {
     openItem: async (capsuleId) => items.get(capsuleId),
     apply(line) {
       const at = Date.parse(line.at)
-      if (Number.isNaN(at)) throw new LineError(line, 'at is no time')
+      if (Number.isNaN(at)) throw lineError(line, 'at is no time')
       switch (line.type) {
         case 'ACTION_DISPATCHED':
           dispatched(line, at)

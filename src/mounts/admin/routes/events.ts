@@ -1,5 +1,5 @@
 import type { Response } from 'express'
-import { JournalError } from '../../../adapters/journal/error.js'
+import { GateError } from '../../../core/error.js'
 import { isHeadType } from '../../../core/journal/vocabulary.js'
 import type { Read } from '../../../gate/read.js'
 import type { JournalLine } from '../../../ports/journal.js'
@@ -87,7 +87,7 @@ async function follow(
       } else await send(line)
     }
   } catch (error) {
-    if (!(error instanceof JournalError) || error.code !== 'archived') throw error
+    if (!(error instanceof GateError) || error.code !== 'archived') throw error
     response.write('event: archived\ndata: {}\n\n')
   } finally {
     clearInterval(beat)

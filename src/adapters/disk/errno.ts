@@ -1,0 +1,27 @@
+import { GateError } from '../../core/error.js'
+
+/** By shape: an error of Node's own may come from another realm, where `instanceof` says no. */
+export const errnoOf = (error: unknown): string | null =>
+  isObject(error) && typeof error.code === 'string' ? error.code : null
+
+export const isMissing = (error: unknown): boolean => errnoOf(error) === 'ENOENT'
+
+export const isFull = (error: unknown): boolean =>
+  errnoOf(error) === 'ENOSPC' || errnoOf(error) === 'EDQUOT'
+
+export const messageOf = (error: unknown): string =>
+  isObject(error) && typeof error.message === 'string' ? error.message : String(error)
+
+const isObject = (value: unknown): value is { message?: unknown; code?: unknown } =>
+  typeof value === 'object' && value !== null
+
+/** A disk's refusal, as the caller should read it. */
+export const writeFailure = (error: unknown, file: string): GateError =>
+  isFull(error)
+    ? new GateError('disk_full', 'the disk is full', { file }, error)
+    : new GateError(
+        'write_failed',
+        `the journal cannot be written: ${messageOf(error)}`,
+        { file },
+        error,
+      )
