@@ -14,7 +14,7 @@ import {
   readSync,
   writeSync,
 } from '../disk/files.js'
-import { removeFileSync, replaceFileSync } from './durable-file.js'
+import { removeFileSync, replaceFileSync } from '../disk/replace-file.js'
 import {
   KEY_ID_BYTES,
   readSlot,

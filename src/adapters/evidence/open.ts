@@ -5,10 +5,11 @@ import { sealedNames } from '../../core/evidence/sealed-names.js'
 import type { ErasureScope, Evidence, EvidenceRecord } from '../../ports/evidence.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { existsSync, mkdirSync, readdirSync, unlinkSync } from '../disk/files.js'
-import { syncFolder, TEMPORARY } from './durable-file.js'
+import { syncFolder } from '../disk/folder.js'
+import { type Lock, lockFolder } from '../disk/lock.js'
+import { TEMPORARY } from '../disk/replace-file.js'
 import { type Head, sealFrame } from './frame.js'
 import { openKeyStore } from './key-store.js'
-import { lockFolder } from './lock.js'
 import { createLook } from './look.js'
 import { countUnder, findByAction, findByDigest, namesUnder, type Shelf } from './lookup.js'
 import { deriveMasterKey } from './master-key.js'
@@ -51,11 +52,11 @@ export async function openEvidence(options: EvidenceOptions): Promise<OpenedEvid
   }
   // A folder is durable when the one it stands in was synced.
   for (const folder of [dirname(dir), dir]) syncFolder(folder)
-  const unlock = await lockFolder(dir)
+  const lock = await lockFolder(dir, 'evidence')
   try {
-    return opened(options, seams, folders, unlock)
+    return opened(options, seams, folders, lock)
   } catch (error) {
-    await unlock()
+    await lock.release()
     throw error
   }
 }
@@ -64,7 +65,7 @@ function opened(
   options: EvidenceOptions,
   seams: Seams,
   folders: { readonly segments: string; readonly public: string },
-  unlock: () => Promise<void>,
+  lock: Lock,
 ): OpenedEvidence {
   const { dir, segmentBytes = SEGMENT_BYTES, reserveBytes = RESERVE_BYTES } = options
   const gather = options.gather ?? endOfTurn
@@ -108,7 +109,7 @@ function opened(
   async function close(): Promise<void> {
     await writer.close()
     keys.close()
-    await unlock()
+    await lock.release()
   }
   /** A closed descriptor's number may be another file's by now. */
   function mustBeOpen(): void {

@@ -5,7 +5,7 @@ import { jsonDigestOf } from '../../core/json/build.js'
 import { parse } from '../../core/json/parse.js'
 import { errnoOf } from '../disk/errno.js'
 import { readFile, stat } from '../disk/files.js'
-import { replaceFile } from './durable-file.js'
+import { replaceFile } from '../disk/replace-file.js'
 import { sha256 } from './record.js'
 
 /** Manifests and policy sets, by digest, in clear: an auditor re-derives verdicts from them. */

@@ -9,7 +9,7 @@ import {
   statSync,
   writeSync,
 } from '../disk/files.js'
-import { TEMPORARY } from './durable-file.js'
+import { TEMPORARY } from '../disk/replace-file.js'
 
 /**
  * Space kept for the conclusions of calls already dispatched (DESIGN §8): given up when one of them

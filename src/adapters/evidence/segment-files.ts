@@ -8,7 +8,8 @@ import {
   readFileSync,
   statSync,
 } from '../disk/files.js'
-import { replaceFileSync, syncFolder } from './durable-file.js'
+import { syncFolder } from '../disk/folder.js'
+import { replaceFileSync } from '../disk/replace-file.js'
 import { scanSegment } from './frame.js'
 import { createMemoryIndex, type MemoryIndex, type Place } from './memory-index.js'
 import type { Seams } from './seams.js'

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { errnoOf } from '../disk/errno.js'
 import { type FileHandle, open, readFileSync } from '../disk/files.js'
-import { replaceFile } from './durable-file.js'
+import { replaceFile } from '../disk/replace-file.js'
 import { type MemoryIndex, type Place, PREFIX_BYTES } from './memory-index.js'
 import type { Seams } from './seams.js'
 

@@ -3,6 +3,8 @@ import { signEvent } from '../../core/journal/event.js'
 import type { SignedHead } from '../../core/journal/head.js'
 import type { JournalLine } from '../../ports/journal.js'
 import { open } from '../disk/files.js'
+import { syncFolder } from '../disk/folder.js'
+import { lockFolder } from '../disk/lock.js'
 import { BOOT_CHUNK } from './blocks.js'
 import { cutUnfinished } from './boot.js'
 import { checkSeal } from './check-seal.js'
@@ -13,9 +15,7 @@ import { newTree } from './hash.js'
 import { openHeadWriter, readHeadFile } from './head-file.js'
 import { readLayout } from './layout.js'
 import { parseLine } from './lines.js'
-import { takeLock } from './lock.js'
 import type { JournalOptions } from './model.js'
-import { syncFolder } from './replace-file.js'
 import { type LineSeen, scanSegment, scanToFault } from './scan.js'
 import { checkAgainstHead, readSecondHead } from './second-head.js'
 import { segmentPath } from './segments.js'
@@ -57,7 +57,7 @@ export async function adoptJournal(
   accept: (found: Examined) => boolean,
 ): Promise<Adoption> {
   const { dir } = options
-  const lock = await takeLock(dir, () => `pid ${process.pid}, adopting`)
+  const lock = await lockFolder(dir, 'journal', () => `pid ${process.pid}, adopting`)
   try {
     const epoch = await claimEpoch(dir)
     await refuseVersion2(options)
@@ -207,7 +207,7 @@ async function writeAdopted(
   } finally {
     await handle.close()
   }
-  await syncFolder(dir)
+  syncFolder(dir)
   return batch.end.head.signed
 }
 

@@ -3,6 +3,8 @@ import { GateError } from '../../core/error.js'
 import { isHeadType } from '../../core/journal/vocabulary.js'
 import type { Plain } from '../../core/json/value.js'
 import { open } from '../disk/files.js'
+import { syncFolder } from '../disk/folder.js'
+import { replaceFile } from '../disk/replace-file.js'
 import { BACKGROUND_CHUNK, BOOT_CHUNK } from './blocks.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'
@@ -13,7 +15,6 @@ import { type Contents, contentLine, newContents } from './contents.js'
 import { type Cover, coverOf } from './cover.js'
 import { type Layout, readLayout } from './layout.js'
 import type { JournalOptions, JournalReport } from './model.js'
-import { replaceFile, syncFolder } from './replace-file.js'
 import { type LineSeen, scanSegment, scanToFault } from './scan.js'
 import {
   behind,
@@ -164,7 +165,7 @@ const nothingAt = (cursor: Cursor): Cover => ({
 
 async function makeSegment(dir: string, number: number): Promise<void> {
   await (await open(segmentPath(dir, number), 'a', 0o600)).close()
-  await syncFolder(dir)
+  syncFolder(dir)
 }
 
 /** Read once more behind the running gate: only a seal and a look-up need it, the start does not. */

@@ -13,6 +13,7 @@ import {
   statSync,
   writeSync,
 } from '../disk/files.js'
+import { syncFolder } from '../disk/folder.js'
 import type { Store } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { type Composed, type Counted, createComposer } from './compose.js'
@@ -27,7 +28,6 @@ import {
   MAX_SEGMENT_BYTES,
   SEGMENT_BYTES,
 } from './model.js'
-import { syncFolder } from './replace-file.js'
 import type { ListedEntry } from './seal-entry.js'
 import { indexPath, segmentPath } from './segments.js'
 
@@ -201,7 +201,7 @@ export function createCommitter(
       throw writeFailure(error, file)
     }
     try {
-      await syncFolder(dir)
+      syncFolder(dir)
     } catch (error) {
       closeSync(next)
       throw writeFailure(error, file)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { GateError } from '../../core/error.js'
 import { errnoOf, messageOf } from '../disk/errno.js'
 import { closeSync, openSync, readFile, readSync } from '../disk/files.js'
-import { replaceFile } from './replace-file.js'
+import { replaceFile } from '../disk/replace-file.js'
 
 /**
  * The writer epoch: whoever opens the journal writes the next number, and a writer reads the file

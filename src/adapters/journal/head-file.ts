@@ -6,7 +6,7 @@ import type { SignedHead } from '../../core/journal/head.js'
 import type { Head } from '../../ports/journal.js'
 import { errnoOf, messageOf } from '../disk/errno.js'
 import { type FileHandle, open } from '../disk/files.js'
-import { syncFolder } from './replace-file.js'
+import { syncFolder } from '../disk/folder.js'
 
 /**
  * The newest head in a second place, so that a journal restored from an older copy is noticed. Two
@@ -99,7 +99,7 @@ export async function openHeadWriter(
 ): Promise<HeadWriter> {
   await (await open(path, 'a', 0o600)).close()
   // A second head that must be there after a power loss needs its name on the disk as well.
-  await syncFolder(dirname(path))
+  syncFolder(dirname(path))
   const handle = await open(path, 'r+')
   let next: SignedHead | null = null
   let writing: Promise<void> | null = null

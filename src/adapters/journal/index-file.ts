@@ -3,8 +3,8 @@ import { isHex64 } from '../../core/bytes/hex.js'
 import { GateError } from '../../core/error.js'
 import { errnoOf } from '../disk/errno.js'
 import { type FileHandle, open, readFile } from '../disk/files.js'
+import { replaceFile } from '../disk/replace-file.js'
 import { type IdKey, type IdTable, newIdTable } from './ids.js'
-import { replaceFile } from './replace-file.js'
 import { keepUnknown, ROW, type Rows } from './rows.js'
 
 /**

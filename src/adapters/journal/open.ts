@@ -5,6 +5,7 @@ import type { Plain } from '../../core/json/value.js'
 import type { Head } from '../../ports/journal.js'
 import { messageOf, writeFailure } from '../disk/errno.js'
 import { mkdir } from '../disk/files.js'
+import { lockFolder } from '../disk/lock.js'
 import { createAppender } from './append.js'
 import { type Booted, boot } from './boot.js'
 import { createCommitter } from './commit.js'
@@ -14,7 +15,6 @@ import { openHeadWriter } from './head-file.js'
 import { openStore } from './indexes.js'
 import { type End, type Extent, readLines } from './lines.js'
 import { listCapsules } from './list.js'
-import { takeLock } from './lock.js'
 import {
   type JournalOptions,
   type JournalReport,
@@ -41,7 +41,11 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   const held: Held = []
   try {
     let epoch: Epoch | null = null
-    const lock = await takeLock(dir, () => epoch?.describe() ?? `pid ${process.pid}, starting`)
+    const lock = await lockFolder(
+      dir,
+      'journal',
+      () => epoch?.describe() ?? `pid ${process.pid}, starting`,
+    )
     held.push(lock.release)
     epoch = await claimEpoch(dir)
     const report = (event: JournalReport): void => options.report?.(event)

@@ -13,7 +13,7 @@ import type { Signer } from '../../ports/signer.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { errnoOf } from '../disk/errno.js'
 import { readFile } from '../disk/files.js'
-import { replaceFile } from './replace-file.js'
+import { replaceFile } from '../disk/replace-file.js'
 
 /**
  * The fold's state at one head (DESIGN §5): a signed header naming (origin, seq and hash of the head line) and the

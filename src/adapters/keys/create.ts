@@ -1,9 +1,9 @@
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { GateError } from '../../core/error.js'
-import { existsSync, mkdirSync } from '../disk/files.js'
-import { refuseOpenDirectory, syncDirectory } from './files.js'
+import { existsSync } from '../disk/files.js'
+import { makeFolder } from '../disk/folder.js'
+import { exclusively, refuseOpenDirectory } from './files.js'
 import { destroyRemnants, keyringPath, type OwnKey, PURPOSES, writeKeyring } from './keyring.js'
-import { exclusively } from './lock.js'
 import { type KeyOptions, makeKey } from './make.js'
 
 /** One key per purpose, epoch 1. Keys are there from the moment the keyring has its name. */
@@ -12,9 +12,7 @@ export async function createKeys(
   options: KeyOptions = {},
 ): Promise<readonly OwnKey[]> {
   const { now = Date.now, onStep = () => {} } = options
-  if (mkdirSync(dir, { recursive: true, mode: 0o700 }) !== undefined) {
-    syncDirectory(dirname(resolve(dir)))
-  }
+  makeFolder(resolve(dir))
   refuseOpenDirectory(dir)
   return exclusively(dir, () => {
     if (existsSync(keyringPath(dir))) {

@@ -10,32 +10,21 @@ import {
   ftruncateSync,
   openSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
-  writeFileSync,
   writeSync,
 } from '../disk/files.js'
+import { syncFolder } from '../disk/folder.js'
+import { lockFolder } from '../disk/lock.js'
 
-/** Temporary file, fsync, rename, fsync of the directory: a reader sees the old file or the new one. */
-export function writeDurably(
-  path: string,
-  content: string,
-  mode: number,
-  beforeRename?: () => void,
-): void {
-  const temporary = `${path}.tmp`
-  rmSync(temporary, { force: true })
-  const file = openSync(temporary, 'wx', mode)
+/** One process at a time changes a key folder. */
+export async function exclusively<T>(dir: string, work: () => T): Promise<T> {
+  const lock = await lockFolder(dir, 'keys')
   try {
-    writeFileSync(file, content)
-    fsyncSync(file)
+    return work()
   } finally {
-    closeSync(file)
+    await lock.release()
   }
-  beforeRename?.()
-  renameSync(temporary, path)
-  syncDirectory(dirname(path))
 }
 
 /** Overwritten, cut and unlinked. Copy-on-write and flash storage may keep old blocks all the same. */
@@ -58,7 +47,7 @@ export function destroy(path: string, afterOverwrite?: () => void): void {
     closeSync(file)
   }
   rmSync(path, { force: true })
-  syncDirectory(dirname(path))
+  syncFolder(dirname(path))
 }
 
 export function readPrivate(path: string): string {
@@ -97,15 +86,6 @@ export function refuseOpenDirectory(dir: string): void {
       'permissions',
       `${dir} has mode ${octal(mode)}, others may replace keys: run  chmod 700 ${quoted(dir)}`,
     )
-  }
-}
-
-export function syncDirectory(dir: string): void {
-  const handle = openSync(dir, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }
 

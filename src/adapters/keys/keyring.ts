@@ -4,7 +4,8 @@ import { type PublicKeyRecord, parseKeyring } from '../../core/statement/keys.js
 import type { SigningPurpose } from '../../ports/signer.js'
 import { isMissing } from '../disk/errno.js'
 import { readdirSync, readFileSync } from '../disk/files.js'
-import { destroy, writeDurably } from './files.js'
+import { replaceFileSync } from '../disk/replace-file.js'
+import { destroy } from './files.js'
 
 /**
  * A key directory: `keyring.json` holds every public key of every epoch, and doubles as the keyring an
@@ -58,7 +59,7 @@ export function writeKeyring(
   keys: readonly OwnKey[],
   beforeRename?: () => void,
 ): void {
-  writeDurably(keyringPath(dir), `${JSON.stringify({ keys }, null, 2)}\n`, 0o644, beforeRename)
+  replaceFileSync(keyringPath(dir), `${JSON.stringify({ keys }, null, 2)}\n`, 0o644, beforeRename)
 }
 
 /** Only under the lock: a file that is not named yet may belong to a rotation under way. */

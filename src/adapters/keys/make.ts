@@ -3,7 +3,7 @@ import { hex } from '../../core/bytes/hex.js'
 import { thumbprint } from '../../core/statement/keys.js'
 import type { SigningPurpose } from '../../ports/signer.js'
 import { nodeCrypto } from '../crypto-node.js'
-import { writeDurably } from './files.js'
+import { replaceFileSync } from '../disk/replace-file.js'
 import { type OwnKey, privatePath } from './keyring.js'
 
 /** A seam per durable step, so that a test can end the process exactly there. */
@@ -32,7 +32,7 @@ export function makeKey(
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(ED25519_SPKI_HEAD)
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' })
-  writeDurably(privatePath(dir, { purpose, epoch }), pem.toString(), 0o600, () =>
+  replaceFileSync(privatePath(dir, { purpose, epoch }), pem.toString(), 0o600, () =>
     onStep('private_temporary'),
   )
   onStep('private_written')

@@ -1,5 +1,5 @@
 import type { SigningPurpose } from '../../ports/signer.js'
-import { destroy, refuseOpenDirectory } from './files.js'
+import { destroy, exclusively, refuseOpenDirectory } from './files.js'
 import {
   activeKey,
   destroyRemnants,
@@ -8,7 +8,6 @@ import {
   privatePath,
   writeKeyring,
 } from './keyring.js'
-import { exclusively } from './lock.js'
 import { type KeyOptions, makeKey } from './make.js'
 
 export type Rotated = { readonly retired: OwnKey; readonly active: OwnKey }

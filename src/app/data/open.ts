@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { existsSync } from '../../adapters/disk/files.js'
+import { makeFolder } from '../../adapters/disk/folder.js'
 import type { JournalReport } from '../../adapters/journal/model.js'
 import { createKeys } from '../../adapters/keys/create.js'
 import { exportKeyring, keyringPath } from '../../adapters/keys/keyring.js'
@@ -25,7 +26,6 @@ import {
   type Stores,
   type StoresPlace,
 } from '../writer-thread/stores.js'
-import { makeFolder } from './make-folder.js'
 import { ownSecret } from './secrets.js'
 
 /** Everything of a gate that outlives the process, opened and folded. */

@@ -9,7 +9,7 @@ import {
   statSync,
   writeSync,
 } from '../../adapters/disk/files.js'
-import { syncFolder } from '../../adapters/evidence/durable-file.js'
+import { syncFolder } from '../../adapters/disk/folder.js'
 import { GateError } from '../../core/error.js'
 
 /** A secret of this installation: made once, kept with mode 0600, refused when others may read it. */

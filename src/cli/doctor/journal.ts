@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { existsSync } from '../../adapters/disk/files.js'
+import { lockFolder } from '../../adapters/disk/lock.js'
 import { readHeadFile } from '../../adapters/journal/head-file.js'
-import { takeLock } from '../../adapters/journal/lock.js'
 import type { GateConfig } from '../../config/model.js'
 import { lastLine, ledgerFiles } from '../ledger/files.js'
 import { attempt, type Check, fail, ok, reasonOf, warn } from './check.js'
@@ -35,7 +35,7 @@ export async function checkJournal(config: GateConfig, now: number): Promise<rea
 
 async function isHeld(dir: string): Promise<boolean> {
   try {
-    const lock = await takeLock(dir, () => `pid ${process.pid}, doctor`)
+    const lock = await lockFolder(dir, 'journal', () => `pid ${process.pid}, doctor`)
     await lock.release()
     return false
   } catch (error) {

@@ -9,8 +9,8 @@ import {
   rename,
   rm,
 } from '../../adapters/disk/files.js'
+import { lockFolder } from '../../adapters/disk/lock.js'
 import { readIndexHeader, VERSION } from '../../adapters/journal/index-file.js'
-import { takeLock } from '../../adapters/journal/lock.js'
 import { indexPath, segmentName, segmentPath } from '../../adapters/journal/segments.js'
 import { GateError } from '../../core/error.js'
 import { print, printJson, progress, UsageError } from '../output.js'
@@ -28,7 +28,9 @@ export async function archive({ data, to, keep, json }: Options): Promise<void> 
     throw new UsageError('--keep: how many of the newest segments stay; the one being written does')
   }
   const { dir } = await ledgerFiles(data)
-  const lock = await takeLock(dir, () => `pid ${process.pid}, archiving`).catch(whileRunning)
+  const lock = await lockFolder(dir, 'journal', () => `pid ${process.pid}, archiving`).catch(
+    whileRunning,
+  )
   const moved: string[] = []
   try {
     // Listed again under the lock: a gate may have ended in between.

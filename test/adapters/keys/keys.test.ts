@@ -15,8 +15,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { createKeys } from '../../../src/adapters/keys/create.js'
+import { exclusively } from '../../../src/adapters/keys/files.js'
 import { exportKeyring, listKeys } from '../../../src/adapters/keys/keyring.js'
-import { exclusively } from '../../../src/adapters/keys/lock.js'
 import type { KeyStep } from '../../../src/adapters/keys/make.js'
 import { rotateKeys } from '../../../src/adapters/keys/rotate.js'
 import { openSigner } from '../../../src/adapters/keys/signer.js'
@@ -213,9 +213,7 @@ describe('rotateKeys', () => {
     await createKeys(dir)
     let inner: Promise<unknown> = Promise.resolve()
     await exclusively(dir, () => {
-      inner = expect(rotateKeys(dir, 'statement')).rejects.toThrow(
-        /is being changed by another process/,
-      )
+      inner = expect(rotateKeys(dir, 'statement')).rejects.toThrow(/is held by/)
     })
     await inner
     expect(listKeys(dir)).toHaveLength(3)

@@ -6,29 +6,31 @@ import {
   openSync,
   rename,
   renameSync,
+  rmSync,
   unlink,
   unlinkSync,
   writeFileSync,
-} from '../disk/files.js'
+} from './files.js'
+import { syncFolder } from './folder.js'
 
-/** Whole or not at all, whatever happens in between: temporary file, fsync, rename, fsync of the folder. */
 export const TEMPORARY = '.tmp'
 
+/** All of the new content or all of the old, whatever happens in between. */
 export async function replaceFile(
   path: string,
-  bytes: Uint8Array,
-  beforeSwap?: () => void,
+  content: Uint8Array | string,
+  beforeRename?: () => void,
 ): Promise<void> {
   const temporary = `${path}${TEMPORARY}`
   try {
     const file = await open(temporary, 'w', 0o600)
     try {
-      await file.writeFile(bytes)
+      await file.writeFile(content)
       await file.sync()
     } finally {
       await file.close()
     }
-    beforeSwap?.()
+    beforeRename?.()
     await rename(temporary, path)
   } catch (error) {
     await unlink(temporary).catch(() => {})
@@ -37,15 +39,23 @@ export async function replaceFile(
   syncFolder(dirname(path))
 }
 
-export function replaceFileSync(path: string, bytes: Uint8Array): void {
+/** The same at once. The temporary file is made anew, so that the mode is the one asked for. */
+export function replaceFileSync(
+  path: string,
+  content: Uint8Array | string,
+  mode = 0o600,
+  beforeRename?: () => void,
+): void {
   const temporary = `${path}${TEMPORARY}`
-  const fd = openSync(temporary, 'w', 0o600)
+  rmSync(temporary, { force: true })
+  const fd = openSync(temporary, 'wx', mode)
   try {
-    writeFileSync(fd, bytes)
+    writeFileSync(fd, content)
     fsyncSync(fd)
   } finally {
     closeSync(fd)
   }
+  beforeRename?.()
   renameSync(temporary, path)
   syncFolder(dirname(path))
 }
@@ -53,13 +63,4 @@ export function replaceFileSync(path: string, bytes: Uint8Array): void {
 export function removeFileSync(path: string): void {
   unlinkSync(path)
   syncFolder(dirname(path))
-}
-
-export function syncFolder(folder: string): void {
-  const fd = openSync(folder, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
 }

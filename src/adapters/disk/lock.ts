@@ -1,32 +1,36 @@
 import { connect, createServer, type Server } from 'node:net'
 import { GateError } from '../../core/error.js'
-import { errnoOf } from '../disk/errno.js'
-import { stat } from '../disk/files.js'
+import { errnoOf } from './errno.js'
+import { statSync } from './files.js'
 
 /**
- * One writer per folder, held by the kernel: an abstract unix socket named after the folder's device
- * and inode, gone with the process however it ends. Linux only; elsewhere, and between containers
- * (abstract names are per network namespace), the writer epoch alone keeps the older writer out.
+ * One writer per folder, held by the kernel: an abstract unix socket named after the folder's device and inode, gone
+ * with the process however it ends, and shared by two paths to one folder. Linux only; elsewhere, and between
+ * containers (abstract names are per network namespace), the journal's writer epoch alone keeps an older writer out.
  */
 export type Lock = { release(): Promise<void> }
 
 const ASK_MS = 1000
 
-export async function takeLock(dir: string, holder: () => string): Promise<Lock> {
+export async function lockFolder(
+  dir: string,
+  use: 'journal' | 'evidence' | 'keys',
+  /** What the holder tells another process that asks for the lock. */
+  describe: () => string = () => `pid ${process.pid}`,
+): Promise<Lock> {
   if (process.platform !== 'linux') return { release: async () => {} }
-  const { dev, ino } = await stat(dir, { bigint: true })
-  const path = `\0capsule-gate/journal/${dev}/${ino}`
-  // Whoever is refused may ask who it is that holds the folder.
+  const { dev, ino } = statSync(dir, { bigint: true })
+  const path = `\0capsule-gate/${use}/${dev}/${ino}`
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
-    socket.end(holder())
+    socket.end(describe())
   })
   try {
     await listen(server, path)
   } catch (error) {
     if (errnoOf(error) !== 'EADDRINUSE') throw error
-    const by = await askHolder(path)
-    throw new GateError('locked', `${dir} is held by ${by ?? 'another process'}`)
+    const holder = await askHolder(path)
+    throw new GateError('locked', `${dir} is held by ${holder ?? 'another process'}`)
   }
   server.unref()
   return { release: () => new Promise((resolve) => server.close(() => resolve())) }
@@ -45,13 +49,13 @@ function listen(server: Server, path: string): Promise<void> {
 
 function askHolder(path: string): Promise<string | null> {
   return new Promise((resolve) => {
-    let answer = ''
+    let description = ''
     const socket = connect({ path })
     socket.setEncoding('utf8').setTimeout(ASK_MS, () => socket.destroy())
     socket.on('data', (text: string) => {
-      answer += text
+      description += text
     })
     socket.on('error', () => socket.destroy())
-    socket.on('close', () => resolve(answer === '' ? null : answer))
+    socket.on('close', () => resolve(description === '' ? null : description))
   })
 }

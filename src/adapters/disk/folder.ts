@@ -1,6 +1,15 @@
 import { dirname } from 'node:path'
-import { mkdirSync } from '../../adapters/disk/files.js'
-import { syncFolder } from '../../adapters/evidence/durable-file.js'
+import { closeSync, fsyncSync, mkdirSync, openSync } from './files.js'
+
+/** A name is durable only when its folder is. */
+export function syncFolder(folder: string): void {
+  const fd = openSync(folder, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
 
 /** A private folder that a power loss does not take: each new name on the way to it is synced where it stands. */
 export function makeFolder(path: string): void {
