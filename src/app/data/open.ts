@@ -19,12 +19,12 @@ import type { TenantKeys } from '../../ports/tenant.js'
 import type { HeadTeller } from '../telemetry/tell-heads.js'
 import { tenantKeys } from '../tenant/keys.js'
 import { openedDump, sealedDump } from '../tenant/snapshot.js'
-import { openRecorder } from '../writer-thread/open.js'
+import { openWriterThread } from '../writer-thread/open.js'
 import {
   openStores,
+  type StoreOptions,
   type StoreSeams,
   type Stores,
-  type StoresPlace,
 } from '../writer-thread/stores.js'
 import { ownSecret } from './secrets.js'
 
@@ -112,11 +112,11 @@ export async function openData(options: DataOptions): Promise<Data> {
 
 function openBoth(
   { clock, report, recorder = { in: 'thread' } }: DataOptions,
-  place: StoresPlace,
+  stores: StoreOptions,
 ): Promise<Stores> {
   return recorder.in === 'thread'
-    ? openRecorder(place, clock, report, recorder.seams ?? null)
-    : openStores(place, clock, report, recorder)
+    ? openWriterThread(stores, clock, report, recorder.seams ?? null)
+    : openStores(stores, clock, report, recorder)
 }
 
 async function closeAll(...opened: { close(): Promise<void> }[]): Promise<void> {

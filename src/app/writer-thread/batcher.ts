@@ -1,16 +1,23 @@
 import type { Worker } from 'node:worker_threads'
-import { type Done, fromFault, type Request, type Told, type Write } from './protocol.js'
+import {
+  fromFault,
+  type Method,
+  type Methods,
+  type Settled,
+  type ToWorker,
+  type Write,
+} from './protocol.js'
 
 /**
- * The way to the recording thread. One batch of writes is on its way at a time, and what is ordered
- * meanwhile waits for its end: group commit, with every wake-up and every sync shared by all who wait.
+ * Orders for the writer thread. One batch of writes is on its way at a time, and what is ordered meanwhile waits for
+ * its end: group commit, with every wake-up and every sync shared by all that wait.
  */
-export type Post = {
+export type Batcher = {
   write(write: Write, transfer?: readonly ArrayBuffer[]): Promise<unknown>
-  request(request: Request): Promise<unknown>
-  written(number: number, done: readonly Done[]): void
-  answered(number: number, done: Done): void
-  /** The thread is gone: nobody is left waiting, and nothing more is taken. */
+  request<M extends Method>(method: M, ...args: Parameters<Methods[M]>): ReturnType<Methods[M]>
+  written(number: number, results: readonly Settled[]): void
+  finished(number: number, result: Settled): void
+  /** The thread is gone: everything waiting is rejected, and nothing more is taken. */
   lost(why: Error): void
 }
 type Pending = {
@@ -18,28 +25,28 @@ type Pending = {
   readonly reject: (error: Error) => void
 }
 
-export function openPost(worker: Worker, now: () => number): Post {
+export function createBatcher(worker: Worker, now: () => number): Batcher {
   const requests = new Map<number, Pending>()
   let numbers = 0
   let writes: Write[] = []
   let writers: Pending[] = []
   let transfers: ArrayBuffer[] = []
-  /** Who waits for the batch on its way, by its number: more than one only when a request pushed. */
+  /** What waits for each batch on its way: more than one batch only when a request pushed. */
   const batches = new Map<number, readonly Pending[]>()
   let due = false
   let gone: Error | null = null
 
-  const send = (told: Told, transfer: ArrayBuffer[] = []): void =>
-    worker.postMessage(told, transfer)
-  // A process must not end under somebody who waits; one that nobody waits in may.
-  const hold = (): void => {
+  const send = (message: ToWorker, transfer: ArrayBuffer[] = []): void =>
+    worker.postMessage(message, transfer)
+  // The process must not end while a promise of ours is pending; otherwise the thread must not keep it alive.
+  const updateRef = (): void => {
     if (batches.size > 0 || writers.length > 0 || requests.size > 0) worker.ref()
     else worker.unref()
   }
   const flush = (): void => {
     if (writes.length === 0 || gone !== null) return
     const number = numbers++
-    const told = { kind: 'batch', number, now: now(), writes } as const
+    const batch = { kind: 'batch', number, now: now(), writes } as const
     const transfer = transfers
     const waiting = writers
     writes = []
@@ -47,14 +54,14 @@ export function openPost(worker: Worker, now: () => number): Post {
     transfers = []
     batches.set(number, waiting)
     try {
-      send(told, transfer)
+      send(batch, transfer)
     } catch (error) {
-      // Something that is no plain value: none of it left, and those who ordered it are told.
+      // A value that cannot be cloned: nothing of the batch left, so all of it is rejected.
       batches.delete(number)
       for (const { reject } of waiting) reject(error as Error)
     }
   }
-  const inTurn = (): void => {
+  const flushIfIdle = (): void => {
     due = false
     if (batches.size === 0) flush()
   }
@@ -67,35 +74,36 @@ export function openPost(worker: Worker, now: () => number): Post {
         writers.push({ resolve, reject })
         if (transfer !== undefined) transfers.push(...transfer)
         if (batches.size > 0 || due) return
-        // Evidence and the line that goes with it are ordered in one turn: let them go together.
+        // Evidence and the line that goes with it are ordered in one turn and go together.
         due = true
-        hold()
-        queueMicrotask(inTurn)
+        updateRef()
+        queueMicrotask(flushIfIdle)
       })
     },
-    request(request) {
-      if (gone !== null) return Promise.reject(gone)
-      return new Promise((resolve, reject) => {
+    request<M extends Method>(method: M, ...args: Parameters<Methods[M]>) {
+      const result = new Promise<unknown>((resolve, reject) => {
+        if (gone !== null) return reject(gone)
         const number = numbers++
         requests.set(number, { resolve, reject })
-        hold()
-        // What was ordered before it is begun before it: an erasure also counts what is on its way.
+        updateRef()
+        // Writes ordered before it are begun before it: an erasure also counts what is on its way.
         flush()
-        send({ kind: 'request', number, request })
+        send({ kind: 'request', number, method, args })
       })
+      return result as ReturnType<Methods[M]>
     },
-    written(number, done) {
+    written(number, results) {
       const waiting = batches.get(number) ?? []
       batches.delete(number)
-      inTurn()
-      for (const [index, one] of done.entries()) settle(waiting[index], one)
-      hold()
+      flushIfIdle()
+      for (const [index, one] of results.entries()) settle(waiting[index], one)
+      updateRef()
     },
-    answered(number, done) {
+    finished(number, result) {
       const waiting = requests.get(number)
       requests.delete(number)
-      settle(waiting, done)
-      hold()
+      settle(waiting, result)
+      updateRef()
     },
     lost(why) {
       gone ??= why
@@ -109,7 +117,7 @@ export function openPost(worker: Worker, now: () => number): Post {
   }
 }
 
-function settle(waiting: Pending | undefined, [value, fault]: Done): void {
+function settle(waiting: Pending | undefined, [value, fault]: Settled): void {
   if (fault === null) waiting?.resolve(value)
   else waiting?.reject(fromFault(fault))
 }

@@ -1,45 +1,49 @@
 import type { JournalReport, OpenedJournal } from '../../adapters/journal/model.js'
+import type { HandedEntry } from '../../adapters/journal/seal-entry.js'
 import { GateError } from '../../core/error.js'
-import type { ErasureScope, Evidence } from '../../ports/evidence.js'
-import type { CapsuleFilter, CapsulePage, Head, Journal } from '../../ports/journal.js'
-import type { PackedEntries, PackedRecord } from './pack.js'
-import type { StoresPlace } from './stores.js'
+import type { Evidence } from '../../ports/evidence.js'
+import type { Head, Journal } from '../../ports/journal.js'
+import type { PackedRecord } from './pack.js'
+import type { OpenStores, StoreOptions } from './stores.js'
 
-/** What the judging thread and the recording thread say to each other: plain values, in order. */
-export type ScribeData = {
-  readonly place: StoresPlace
+/** What the judging thread and the writer thread send each other: plain values, in order. */
+export type WorkerOptions = {
+  readonly stores: StoreOptions
   readonly now: number
   /** A module that exports named points for crash tests; the thread imports it. */
   readonly seams: string | null
 }
 
-/** What every call leaves: many a second. All that is ordered while a batch is written goes in the next. */
+/** What every call writes. All that is ordered while a batch is written goes in the next one. */
 export type Write =
-  | { readonly kind: 'append'; readonly entries: PackedEntries; readonly urgent: boolean }
+  | { readonly kind: 'append'; readonly entries: readonly HandedEntry[]; readonly urgent: boolean }
   | { readonly kind: 'put'; readonly record: PackedRecord; readonly urgent: boolean }
-/** Anything else, one by one and past the batches: some of it takes long. */
-export type Request =
-  | { readonly kind: 'find'; readonly id: string; readonly superseding: boolean }
-  | { readonly kind: 'list'; readonly filter: CapsuleFilter; readonly page: CapsulePage }
-  | { readonly kind: 'extent' }
-  | {
-      readonly kind: 'snapshot'
-      readonly state: Parameters<OpenedJournal['writeSnapshot']>[0]
-      readonly upTo: Head | undefined
-    }
-  | { readonly kind: 'verified' }
-  | { readonly kind: 'by_action'; readonly actionId: string }
-  | { readonly kind: 'by_digest'; readonly digest: string }
-  | { readonly kind: 'in_index'; readonly digests: readonly string[] }
-  | { readonly kind: 'key_of'; readonly scope: ErasureScope }
-  | { readonly kind: 'names_under'; readonly key: string }
-  | { readonly kind: 'put_public'; readonly digest: string; readonly bytes: Uint8Array }
-  | { readonly kind: 'get_public'; readonly digest: string }
-  | { readonly kind: 'erase'; readonly scope: ErasureScope }
-  | { readonly kind: 'close_journal' }
-  | { readonly kind: 'close_all' }
 
-export type Told =
+/** Everything else the worker does for the judging thread, one by one and past the batches: some of it takes long. */
+export const methodsOf = ({ journal, evidence }: OpenStores) => ({
+  find: journal.find,
+  list: journal.list,
+  extent: async () => journal.extent(),
+  writeSnapshot: journal.writeSnapshot,
+  verified: () => journal.verified,
+  byAction: evidence.byAction,
+  byDigest: evidence.byDigest,
+  inIndex: evidence.inIndex,
+  keyOf: evidence.keyOf,
+  namesUnder: evidence.namesUnder,
+  putPublic: evidence.putPublic,
+  getPublic: evidence.getPublic,
+  erase: evidence.erase,
+  closeJournal: () => journal.close(),
+  closeAll: async () => {
+    await journal.close()
+    await evidence.close()
+  },
+})
+export type Methods = ReturnType<typeof methodsOf>
+export type Method = keyof Methods
+
+export type ToWorker =
   | {
       readonly kind: 'batch'
       readonly number: number
@@ -47,15 +51,20 @@ export type Told =
       readonly now: number
       readonly writes: readonly Write[]
     }
-  | { readonly kind: 'request'; readonly number: number; readonly request: Request }
+  | {
+      readonly kind: 'request'
+      readonly number: number
+      readonly method: Method
+      readonly args: readonly unknown[]
+    }
 
 export type Status = {
   readonly journal: ReturnType<Journal['health']>
   readonly evidence: ReturnType<Evidence['health']>
   readonly findings: readonly string[]
 }
-export type Done = readonly [value: unknown, fault: Fault | null]
-export type Answer =
+export type Settled = readonly [value: unknown, fault: Fault | null]
+export type FromWorker =
   | {
       readonly kind: 'opened'
       readonly snapshot: OpenedJournal['snapshot']
@@ -66,8 +75,8 @@ export type Answer =
     }
   | { readonly kind: 'not_opened'; readonly fault: Fault }
   /** In the order of the batch. */
-  | { readonly kind: 'written'; readonly number: number; readonly done: readonly Done[] }
-  | { readonly kind: 'answered'; readonly number: number; readonly done: Done }
+  | { readonly kind: 'written'; readonly number: number; readonly results: readonly Settled[] }
+  | { readonly kind: 'finished'; readonly number: number; readonly result: Settled }
   | { readonly kind: 'status'; readonly status: Status }
   | { readonly kind: 'report'; readonly report: JournalReport }
 

@@ -21,7 +21,7 @@ import type { Journal } from '../../ports/journal.js'
 
 /** The two stores a call is recorded in. They go together: evidence is there before the line that commits to it. */
 export type Stores = {
-  /** `extent` and checked appends are between the writer and a thread beside it. */
+  /** `extent` and checked appends are for the writer thread alone. */
   readonly journal: Omit<OpenedJournal, 'extent' | 'append'> & {
     append(
       entries: readonly DriverEntry[],
@@ -31,8 +31,8 @@ export type Stores = {
   readonly evidence: OpenedEvidence
 }
 
-/** Plain values only: they can be handed to a thread. */
-export type StoresPlace = {
+/** Where and as what the stores are opened; plain values only, so that they can be handed to a thread. */
+export type StoreOptions = {
   readonly journalDir: string
   readonly evidenceDir: string
   readonly keysDir: string
@@ -48,34 +48,36 @@ export type StoreSeams = {
 }
 
 /** How the stores wait for the disk: in between other work, or, in a thread that has none, for good. */
-export type Waiting = Pick<EvidenceOptions, 'gather'> & Pick<JournalOptions, 'files'>
+export type SyncOptions = Pick<EvidenceOptions, 'gather'> & Pick<JournalOptions, 'files'>
+
+export type OpenStores = Stores & { readonly journal: OpenedJournal }
 
 /** Both stores in the calling thread. */
 export async function openStores(
-  place: StoresPlace,
+  options: StoreOptions,
   clock: Pick<Clock, 'now'>,
   report: (event: JournalReport) => void,
   { journalSeams, evidenceSeams }: StoreSeams = {},
-  { gather, files }: Waiting = {},
-): Promise<Stores & { readonly journal: OpenedJournal }> {
+  { gather, files }: SyncOptions = {},
+): Promise<OpenStores> {
   const evidence = await openEvidence({
-    dir: place.evidenceDir,
-    masterKey: place.masterKey,
+    dir: options.evidenceDir,
+    masterKey: options.masterKey,
     ...(evidenceSeams === undefined ? {} : { seams: evidenceSeams }),
     ...(gather === undefined ? {} : { gather }),
   })
   try {
-    const { keys } = exportKeyring(place.keysDir)
+    const { keys } = exportKeyring(options.keysDir)
     const journal = await openJournal({
-      dir: place.journalDir,
-      origin: place.origin,
-      signer: openSigner(place.keysDir),
+      dir: options.journalDir,
+      origin: options.origin,
+      signer: openSigner(options.keysDir),
       keys,
       lineFault: (line) => ownSignatureFault(line, keys, nodeCrypto),
       clock,
-      headFile: place.headFile,
-      acceptMissingHead: place.acceptMissingHead,
-      segmentBytes: place.segmentBytes,
+      headFile: options.headFile,
+      acceptMissingHead: options.acceptMissingHead,
+      segmentBytes: options.segmentBytes,
       report,
       ...(journalSeams === undefined ? {} : { seams: journalSeams }),
       ...(files === undefined ? {} : { files }),

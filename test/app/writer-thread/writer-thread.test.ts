@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { createKeys } from '../../../src/adapters/keys/create.js'
 import { systemClock } from '../../../src/app/clock.js'
-import { openRecorder } from '../../../src/app/writer-thread/open.js'
+import { openWriterThread } from '../../../src/app/writer-thread/open.js'
 import { fromFault, toFault } from '../../../src/app/writer-thread/protocol.js'
 import { openStores, type Stores } from '../../../src/app/writer-thread/stores.js'
 import { GateError } from '../../../src/core/error.js'
@@ -23,7 +23,7 @@ const dyingAt = (file: string): string =>
   `${new URL('../../support/die-seams.mjs', import.meta.url).href}?file=${encodeURIComponent(file)}`
 
 /** The recording thread keeps the promises of both ports, and its end is a refusal, never a silence. */
-type Place = Parameters<typeof openRecorder>[0]
+type Place = Parameters<typeof openWriterThread>[0]
 
 async function makePlace(segmentBytes = 64 * 1024 * 1024): Promise<Place & { dir: string }> {
   const dir = mkdtempSync(join(tmpdir(), 'recorder-'))
@@ -45,7 +45,7 @@ async function makePlace(segmentBytes = 64 * 1024 * 1024): Promise<Place & { dir
 const open = (
   place: Place,
   { clock = systemClock, seams = null as string | null } = {},
-): Promise<Stores> => openRecorder(place, clock, () => {}, seams)
+): Promise<Stores> => openWriterThread(place, clock, () => {}, seams)
 const shut = async ({ journal, evidence }: Stores): Promise<void> => {
   await journal.close()
   await evidence.close()
@@ -217,9 +217,9 @@ describe('the recording thread', () => {
 
   it('keeps a process alive for whoever waits, and for nobody else', () => {
     const text = `
-      const { openRecorder } = await import(${JSON.stringify(dist('app/writer-thread/open.js'))})
+      const { openWriterThread } = await import(${JSON.stringify(dist('app/writer-thread/open.js'))})
       const place = { ...${JSON.stringify(place)}, masterKey: new Uint8Array(32) }
-      const { journal } = await openRecorder(place, Date, () => {}, null)
+      const { journal } = await openWriterThread(place, Date, () => {}, null)
       const [{ seq }] = await journal.append([{ type: 'NOTE', json: '{}' }])
       process.stdout.write(String(seq))`
     const run = spawnSync(process.execPath, ['--input-type=module', '-e', text], {
