@@ -4,8 +4,8 @@ import { nodeCrypto } from '../adapters/crypto-node.js'
 import { existsSync } from '../adapters/disk/files.js'
 import { systemClock, systemIds } from '../app/clock.js'
 import { type Data, openData } from '../app/data/open.js'
-import type { Places } from '../config/complete.js'
-import { loadPlaces } from '../config/load.js'
+import type { DataPaths } from '../config/complete.js'
+import { loadDataPaths } from '../config/load.js'
 import { sayProblem } from '../config/model.js'
 import { GateError } from '../core/error.js'
 import type { Ids } from '../ports/clock.js'
@@ -59,9 +59,9 @@ export function mayMake(given: Given, folder: string): void {
   )
 }
 
-function configured({ config, data, dir }: Given): Places | null {
+function configured({ config, data, dir }: Given): DataPaths | null {
   if (config === undefined && !existsSync(GATE_FILE)) return null
-  const read = loadPlaces(config ?? GATE_FILE, process.env)
+  const read = loadDataPaths(config ?? GATE_FILE, process.env)
   if (read.ok) return read.places
   // A folder that is named needs no gate.yaml that merely happens to be here.
   if (config === undefined && (data ?? dir) !== undefined) return null

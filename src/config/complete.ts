@@ -26,14 +26,14 @@ export type Origin = {
   readonly tree: SourceTree
 }
 
-/** Where a gate keeps what it writes, absolute. */
-export type Places = {
+/** Where a gate keeps what it writes; absolute paths. */
+export type DataPaths = {
   readonly data_dir: string
   readonly head_file: string
   readonly master_key_file: string
 }
 
-export function placesOf(given: GateFile, base: string): Places {
+export function dataPathsOf(given: GateFile, base: string): DataPaths {
   const data_dir = resolve(base, given.data_dir)
   const { head_file } = given.journal
   const { master_key_file } = given.evidence
@@ -58,14 +58,17 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     problems.push(problem(origin.label, origin.tree.at(pointer), message, wayOut))
   }
 
+  /** A secret must be there at start; `check` says what is wrong with its value. */
   function secretOf(
     at: string,
     { env, file }: { env?: string | undefined; file?: string | undefined },
+    check: (value: string) => readonly [message: string, wayOut: string] | null = () => null,
   ): SecretRef {
     const ref: SecretRef =
       env === undefined ? { kind: 'file', path: path(file ?? '') } : { kind: 'env', name: env }
     const read = readSecret(ref, origin.env)
-    if (!read.ok) fault(at, read.why, 'provide it before the gate starts')
+    const found = read.ok ? check(read.value) : [read.why, 'provide it before the gate starts']
+    if (found !== null) fault(at, found[0] as string, found[1] as string)
     return ref
   }
 
@@ -89,80 +92,73 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
 
   function agentOf(
     at: string,
-    name: string,
     agent: GateFile['identity']['agents'][string],
+    name: string,
   ): AgentConfig {
     const { token_sha256, token_sha256_env: env, token_sha256_file: file } = agent
     let hash = token_sha256 ?? null
     if (env !== undefined || file !== undefined) {
-      const ref = secretOf(at, { env, file })
-      const read = readSecret(ref, origin.env)
-      if (read.ok && !/^[0-9a-f]{64}$/.test(read.value)) {
-        fault(
-          at,
-          `${name}: not a SHA-256 in 64 lower-case hex digits`,
-          'hash the token, not store it',
-        )
-      } else if (read.ok) hash = read.value
+      secretOf(at, { env, file }, (value) => {
+        if (!/^[0-9a-f]{64}$/.test(value)) {
+          const message = `${name}: not a SHA-256 in 64 lower-case hex digits`
+          return [message, 'hash the token, not store it']
+        }
+        hash = value
+        return null
+      })
     }
     return { token_sha256: hash, roles: agent.roles, developer: agent.developer ?? name }
   }
 
   function sourceOf(at: string, source: GateFile['approvals']['sources'][string]): SourceConfig {
     const { secret_env: env, secret_file: file, asserts_people, people, roles } = source
-    const secret = secretOf(at, { env, file })
-    const read = readSecret(secret, origin.env)
-    // Otherwise every delivery would be refused, and nobody would know why.
-    if (read.ok && !/^(?:whsec_)?[A-Za-z0-9+/]{32,}={0,2}$/.test(read.value)) {
-      fault(
-        at,
-        'the secret is not whsec_ and base64 of 24 octets or more',
-        'make one: echo whsec_$(openssl rand -base64 32)',
-      )
-    }
+    // With another value every delivery would be refused at run time, without a visible cause.
+    const secret = secretOf(at, { env, file }, (value) =>
+      /^(?:whsec_)?[A-Za-z0-9+/]{32,}={0,2}$/.test(value)
+        ? null
+        : [
+            'the secret is not whsec_ and base64 of 24 octets or more',
+            'make one: echo whsec_$(openssl rand -base64 32)',
+          ],
+    )
     return { secret, asserts_people, people, roles }
   }
 
   function webhookOf(at: string, hook: GateFile['webhooks'][string]): WebhookConfig {
     const { url, events, secret_env: env, secret_file: file, allow_private } = hook
     const named = env !== undefined || file !== undefined
-    const secret = named ? secretOf(at, { env, file }) : null
-    const read = secret === null ? null : readSecret(secret, origin.env)
-    if (read?.ok === true && parseSecrets(read.value) === null) {
-      fault(at, 'not a webhook secret', 'expected whsec_ and 24 to 64 bytes in base64')
-    }
+    const secret = named
+      ? secretOf(at, { env, file }, (value) =>
+          parseSecrets(value) === null
+            ? ['not a webhook secret', 'expected whsec_ and 24 to 64 bytes in base64']
+            : null,
+        )
+      : null
     return { url, events, secret, allow_private }
   }
 
+  const pointer = (under: string, name: string): string => `${under}/${escapePointer(name)}`
+  const each = <T, R>(
+    under: string,
+    given: Readonly<Record<string, T>>,
+    complete: (at: string, one: T, name: string) => R,
+  ) =>
+    Object.entries(given).map(
+      ([name, one]) => [name, complete(pointer(under, name), one, name)] as const,
+    )
+  const { upstream: url, credential } = given
   const short =
-    given.upstream === undefined
-      ? []
-      : [
-          [
-            'default',
-            upstreamOf('', {
-              url: given.upstream,
-              credential: given.credential,
-              deadlines: {},
-              paths: 'folded',
-            }),
-          ] as const,
-        ]
+    url === undefined
+      ? {}
+      : { default: { url, credential, deadlines: {}, paths: 'folded' as const } }
   const upstreams = record([
-    ...short,
-    ...Object.entries(given.upstreams).map(
-      ([name, up]) => [name, upstreamOf(`/upstreams/${name}`, up)] as const,
-    ),
+    ...Object.entries(short).map(([name, up]) => [name, upstreamOf('', up)] as const),
+    ...each('/upstreams', given.upstreams, upstreamOf),
   ])
-  const place = (under: string, name: string): string => `${under}/${escapePointer(name)}`
-  const agents = record(
-    [
-      ...Object.entries(given.agents ?? {}).map((entry) => ['/agents', ...entry] as const),
-      ...Object.entries(given.identity.agents).map(
-        (entry) => ['/identity/agents', ...entry] as const,
-      ),
-    ].map(([under, name, agent]) => [name, agentOf(place(under, name), name, agent)] as const),
-  )
+  const agents = record([
+    ...each('/agents', given.agents ?? {}, agentOf),
+    ...each('/identity/agents', given.identity.agents, agentOf),
+  ])
   sharedTokens(agents, (name, other) =>
     fault('/agents', `${name} and ${other} have the same token`, 'give each its own'),
   )
@@ -178,10 +174,10 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
   }
   for (const [subject, agent] of Object.entries(given.identity.mtls)) {
     if (agent in agents) continue
-    const pointer = place('/identity/mtls', subject)
-    fault(pointer, `there is no agent ${agent}`, 'write it under identity.agents')
+    const at = pointer('/identity/mtls', subject)
+    fault(at, `there is no agent ${agent}`, 'write it under identity.agents')
   }
-  const { data_dir, head_file, master_key_file } = placesOf(given, origin.base)
+  const { data_dir, head_file, master_key_file } = dataPathsOf(given, origin.base)
   const { tls, ...data } = given.listeners.data
   const config: GateConfig = {
     file: origin.file,
@@ -215,21 +211,13 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     journal: { segment_bytes: given.journal.segment_bytes, head_file },
     evidence: { master_key_file },
     idempotency: given.idempotency,
-    webhooks: record(
-      Object.entries(given.webhooks).map(
-        ([name, hook]) => [name, webhookOf(place('/webhooks', name), hook)] as const,
-      ),
-    ),
+    webhooks: record(each('/webhooks', given.webhooks, webhookOf)),
     passthrough: given.passthrough,
     websocket: given.websocket,
     approvals: {
       open_per_agent: given.approvals.open_per_agent,
       enabled: given.approvals.enabled ?? null,
-      sources: record(
-        Object.entries(given.approvals.sources).map(
-          ([name, source]) => [name, sourceOf(place('/approvals/sources', name), source)] as const,
-        ),
-      ),
+      sources: record(each('/approvals/sources', given.approvals.sources, sourceOf)),
     },
     log: given.log,
     deny_detail: given.deny_detail,

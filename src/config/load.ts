@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { toPlain } from '../core/json/value.js'
 import type { SourceTree } from '../core/manifest/expand/tree.js'
 import { escapePointer } from '../core/manifest/route/pointer.js'
-import { completeConfig, type Places, placesOf } from './complete.js'
+import { completeConfig, type DataPaths, dataPathsOf } from './complete.js'
 import { type ConfigProblem, type LoadedConfig, problem } from './model.js'
 import { applyOverrides } from './overrides.js'
 import { readText } from './read-text.js'
@@ -21,14 +21,14 @@ export function loadConfig(path: string | null, env: Env): LoadedConfig {
 }
 
 /** Only where a gate keeps its data: for commands that run without the gate's secrets around them. */
-export function loadPlaces(
+export function loadDataPaths(
   path: string,
   env: Env,
 ):
-  | { readonly ok: true; readonly places: Places }
+  | { readonly ok: true; readonly places: DataPaths }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] } {
   const read = readGateFile(path, env)
-  return read.ok ? { ok: true, places: placesOf(read.given, read.base) } : read
+  return read.ok ? { ok: true, places: dataPathsOf(read.given, read.base) } : read
 }
 
 type ReadGateFile =

@@ -1,5 +1,3 @@
-import type { EventType } from '../adapters/webhook/model.js'
-import type { Mode } from '../core/capsule/model.js'
 import type { GateFile } from './schema.js'
 
 /** Where a secret is. It is read when it is needed and kept nowhere in the configuration. */
@@ -22,76 +20,70 @@ export type AgentConfig = {
   readonly roles: readonly string[]
   readonly developer: string
 }
-export type IssuerConfig = {
-  readonly issuer: string
-  readonly audience: string
+export type IssuerConfig = Pick<
+  GateFile['identity']['jwt'][number],
+  'issuer' | 'audience' | 'agent_claim' | 'roles_claim'
+> & {
   readonly jwks:
     | { readonly kind: 'file'; readonly path: string }
     | { readonly kind: 'url'; readonly url: string }
-  readonly agent_claim: string
-  readonly roles_claim: string
   readonly developer_claim: string | null
 }
-export type SourceConfig = {
-  readonly secret: SecretRef
-  readonly asserts_people: boolean
-  /** The system's own id of a person → the name of an approver's token here. */
-  readonly people: { readonly [id: string]: string }
-  readonly roles: readonly string[]
-}
-export type WebhookConfig = {
-  readonly url: string
-  readonly events: readonly EventType[]
+export type SourceConfig = Pick<
+  GateFile['approvals']['sources'][string],
+  'asserts_people' | 'people' | 'roles'
+> & { readonly secret: SecretRef }
+type Webhook = GateFile['webhooks'][string]
+export type WebhookConfig = Pick<Webhook, 'url' | 'allow_private'> & {
+  readonly events: readonly Webhook['events'][number][]
   /** Null: signed with the gate's own key alone. */
   readonly secret: SecretRef | null
-  readonly allow_private: boolean
 }
-export type RouteConfig = { readonly path: string; readonly upstream: string }
+type Named<T> = { readonly [name: string]: T }
+type Listeners = GateFile['listeners']
 
 /** gate.yaml after short forms, environment and defaults; every path absolute. Frozen. */
-export type GateConfig = {
+export type GateConfig = Pick<
+  GateFile,
+  | 'operator'
+  | 'mode'
+  | 'limits'
+  | 'idempotency'
+  | 'passthrough'
+  | 'websocket'
+  | 'log'
+  | 'deny_detail'
+> & {
   /** The file it came from; null without one. */
   readonly file: string | null
-  readonly operator: string
-  readonly mode: Mode
   readonly data_dir: string
   readonly manifests: string
   readonly policies: string
-  readonly upstreams: { readonly [name: string]: UpstreamConfig }
-  readonly listeners: {
-    readonly data: {
-      readonly host: string
-      readonly port: number
+  readonly upstreams: Named<UpstreamConfig>
+  readonly listeners: Pick<Listeners, 'admin'> & {
+    readonly data: Pick<Listeners['data'], 'host' | 'port'> & {
       readonly tls: {
         readonly cert_file: string
         readonly key_file: string
         readonly client_ca_file: string | null
       } | null
     }
-    readonly admin: { readonly host: string; readonly port: number }
     readonly metrics: { readonly port: number } | null
   }
   readonly identity: {
-    readonly agents: { readonly [name: string]: AgentConfig }
+    readonly agents: Named<AgentConfig>
     readonly jwt: readonly IssuerConfig[]
     /** Subject of a client certificate → agent. */
-    readonly mtls: { readonly [subject: string]: string }
+    readonly mtls: Named<string>
   }
-  readonly limits: GateFile['limits']
   readonly journal: { readonly segment_bytes: number; readonly head_file: string }
   readonly evidence: { readonly master_key_file: string }
-  readonly idempotency: { readonly ttl_seconds: number }
-  readonly webhooks: { readonly [name: string]: WebhookConfig }
-  readonly passthrough: readonly RouteConfig[]
-  readonly websocket: readonly RouteConfig[]
-  readonly approvals: {
-    readonly open_per_agent: number
+  readonly webhooks: Named<WebhookConfig>
+  readonly approvals: Pick<GateFile['approvals'], 'open_per_agent'> & {
     /** Null: as the mount has it, on under `serve` and off inside a program. */
     readonly enabled: boolean | null
-    readonly sources: { readonly [name: string]: SourceConfig }
+    readonly sources: Named<SourceConfig>
   }
-  readonly log: GateFile['log']
-  readonly deny_detail: GateFile['deny_detail']
 }
 
 /** What is wrong in which file, and the way out. `file` is `env NAME` for an override. */

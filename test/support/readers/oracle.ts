@@ -96,7 +96,7 @@ const shape = ({ path }: AppRoute): string => path.replace(/\{\w+\}/g, '{}')
 const sameShape = (a: AppRoute, b: AppRoute): boolean => shape(a) === shape(b)
 
 function bagFaults(bag: Bag, judged: Tree, reader: Reader, rule: JudgedRule): string[] {
-  const { args, also } = placesOf(reader, rule, bag.name)
+  const { args, also } = dataPathsOf(reader, rule, bag.name)
   const faults = args.flatMap(({ arg, path }) => {
     const seen = normal(at(bag.values, path), arg.type)
     const expected = normal(at(judged, path), arg.type)
@@ -125,7 +125,7 @@ type Places = {
 const places = new WeakMap<JudgedRule, Map<Reader, ReadonlyMap<string, Places>>>()
 const NOWHERE: Places = { args: [], also: [] }
 
-function placesOf(reader: Reader, rule: JudgedRule, bag: string): Places {
+function dataPathsOf(reader: Reader, rule: JudgedRule, bag: string): Places {
   let known = places.get(rule)
   if (known === undefined) {
     known = new Map()
