@@ -1,5 +1,5 @@
 import type { Octets } from '../capsule/model.js'
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { canonicalOf, jsonDigest } from '../json/build.js'
 import type { Plain } from '../json/value.js'
 import type { ToolRule } from '../manifest/model.js'
@@ -9,7 +9,7 @@ import { octetsOf, tellOctets } from './octets.js'
 
 /** What a digest is made with; the tenant's keys are used where the tool says so. */
 export type Digesting = {
-  readonly crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>
+  readonly crypto: Hashing
   readonly tenant: {
     requestOctets(octets: Uint8Array): string
     requestSalt(request: string): string

@@ -1,5 +1,5 @@
 import type { Octets } from '../capsule/model.js'
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { bytesDigest } from '../json/build.js'
 import type { ReadCall } from './call.js'
 
@@ -17,7 +17,7 @@ export function octetsOf(call: ReadCall): Uint8Array {
 export function tellOctets(
   call: ReadCall,
   hmac: ((octets: Uint8Array) => string) | null,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
+  crypto: Hashing,
 ): Octets {
   const bytes = octetsOf(call)
   const type = typeOf(call)

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { canonicalOf, jsonDigest, textDigest } from '../json/build.js'
 import { isNormalText, plainText } from '../json/plain-text.js'
 import type { Plain } from '../json/value.js'
@@ -22,10 +22,7 @@ import {
  * One capsule from one verdict. Types refuse what is dishonest; for callers without types the same
  * refusals throw here. Whatever comes out passes Class 1 in the strict profile.
  */
-export function buildCapsule(
-  input: CapsuleInput,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
-): Capsule {
+export function buildCapsule(input: CapsuleInput, crypto: Hashing): Capsule {
   checkInput(input)
   const human = assentBehind(input)
   const given = input.extensions['dev.capsulegate.decision_id']
@@ -62,7 +59,7 @@ export type Parts = {
 }
 
 /** Shared by `buildCapsule` and `buildOutcome`; the modes are derived here and given by nobody. */
-export function assemble(parts: Parts, crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>): Capsule {
+export function assemble(parts: Parts, crypto: Hashing): Capsule {
   const { identity, extensions, effect, constraints, supersedes } = parts
   checkExtensions(extensions)
   const head: Head = {
@@ -116,7 +113,7 @@ function written(
   head: Head,
   tail: Tail,
   chain: Chain | undefined,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
+  crypto: Hashing,
 ): { readonly capsule_id: string; readonly payload: string } {
   const before = plainText(head, 'as_is').slice(0, -1)
   const after = plainText(tail as Plain, 'as_is').slice(1)

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { assemble } from './build.js'
 import { answered } from './effect.js'
 import type { EffectMeta, Identity } from './input.js'
@@ -36,7 +36,7 @@ export type Outcome =
       readonly resultDigest?: string
     }
 
-export function buildOutcome(input: OutcomeInput, crypto: Pick<Crypto, 'sha256'>): Capsule {
+export function buildOutcome(input: OutcomeInput, crypto: Hashing): Capsule {
   const { identity, original, outcome, external_ref } = input
   return assemble(
     {

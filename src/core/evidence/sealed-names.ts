@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { textDigest } from '../json/build.js'
 
 /** So much of a name tells records apart: the first octets of a digest, or of the SHA-256 of an action's id. */
@@ -8,7 +8,5 @@ export const NAME_BYTES = 8
  * One digest for the names of all records that are sealed under a key: what an erasure darkened. Once the key is gone
  * nothing else tells whether a record was under it before, or was put there to look erased. `names` are hex.
  */
-export const sealedNames = (
-  names: Iterable<string>,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
-): string => textDigest([...new Set(names)].sort().join('\n'), crypto)
+export const sealedNames = (names: Iterable<string>, crypto: Hashing): string =>
+  textDigest([...new Set(names)].sort().join('\n'), crypto)

@@ -1,7 +1,7 @@
 import type { Cbor, CborKey } from '../bytes/cbor.js'
 import { encodeCbor } from '../bytes/cbor-encode.js'
 import { fromHex, hex } from '../bytes/hex.js'
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { isEd25519Key, isP256Key } from '../crypto/public-key.js'
 import { type ParseFailure, parse } from '../json/parse.js'
 import { isArray, isObject, JsonNumber, type JsonObject, type JsonValue } from '../json/value.js'
@@ -35,11 +35,7 @@ export function familyOf(alg: unknown): KeyFamily | null {
 }
 
 /** RFC 9679: SHA-256 of the key's required COSE_Key members, deterministically encoded. */
-export function thumbprint(
-  family: KeyFamily,
-  publicKey: Uint8Array,
-  crypto: Pick<Crypto, 'sha256'>,
-): Uint8Array {
+export function thumbprint(family: KeyFamily, publicKey: Uint8Array, crypto: Hashing): Uint8Array {
   const members: [CborKey, Cbor][] =
     family === 'ed25519'
       ? [

@@ -10,7 +10,7 @@ import {
   IRREVERSIBILITY_CLASSES,
   VERDICT_CLASSES,
 } from '../capsule/registries.js'
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { numberFaults } from '../json/canonical.js'
 import type { CanonicalText } from '../json/parse.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
@@ -29,7 +29,7 @@ import { unchecked } from './unchecked.js'
 
 export type Class1Options = {
   readonly profile: Profile
-  readonly crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>
+  readonly crypto: Hashing
   /** Null: no store was given, so the chain checks are left open (seed §6, check 6). */
   readonly chain: ChainView | null
   /** The capsule came out of a payload whose signature holds, so every byte of it is bound. */
@@ -43,7 +43,7 @@ const sha256 = (text: string, crypto: Class1Options['crypto']): string =>
 /** The content address, recomputed from the bytes received and never from a normalized copy. */
 export function address(
   capsule: JsonValue,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
+  crypto: Hashing,
   source: CanonicalText | null = null,
 ): Addressed {
   if (!isObject(capsule)) return { id: null, faulty: false }

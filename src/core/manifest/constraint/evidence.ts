@@ -1,4 +1,4 @@
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 import { canonicalOf, jsonDigest, normalize } from '../../json/build.js'
 import type { Plain } from '../../json/value.js'
 import { manifestDigest } from '../expand/expand.js'
@@ -38,10 +38,8 @@ export const evidenceOf = (
   ...(inputs.$window === undefined ? {} : { window: inputs.$window }),
 })
 
-export const evidenceDigest = (
-  evidence: ConstraintEvidence,
-  crypto: Pick<Crypto, 'sha256'>,
-): string => jsonDigest(evidence, crypto)
+export const evidenceDigest = (evidence: ConstraintEvidence, crypto: Hashing): string =>
+  jsonDigest(evidence, crypto)
 
 export type Rederived =
   | { readonly ok: true; readonly result: Result }
@@ -71,11 +69,7 @@ const MEMBERS = [
  * Class 2 (seed §8.2): the manifest and the evidence alone give the recorded outcome again, or it was
  * not the outcome. Never throws; evidence may have lost its empty members to normalization.
  */
-export function rederive(
-  manifest: Manifest,
-  evidence: Plain,
-  crypto: Pick<Crypto, 'sha256'>,
-): Rederived {
+export function rederive(manifest: Manifest, evidence: Plain, crypto: Hashing): Rederived {
   const refuse = (code: Extract<Rederived, { ok: false }>['code'], detail: string): Rederived => ({
     ok: false,
     code,

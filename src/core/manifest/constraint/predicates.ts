@@ -1,6 +1,6 @@
 import { hex } from '../../bytes/hex.js'
 import { utf8 } from '../../bytes/text.js'
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 import { addDecimals, compareDecimals, parseDecimal } from '../../json/decimal.js'
 import type { Plain } from '../../json/value.js'
 import { resolveThreshold } from '../expand/thresholds.js'
@@ -23,12 +23,11 @@ export type Judgement = {
   readonly why: string | null
 }
 
-type Sha256 = Pick<Crypto, 'sha256'>
 type Scene = {
   readonly id: string
   readonly constraint: Constraint
   readonly inputs: Inputs
-  readonly crypto: Sha256
+  readonly crypto: Hashing
   readonly thresholds: Record<string, Plain>
   why: string | null
 }
@@ -41,7 +40,7 @@ export function judge(
   id: string,
   constraint: Constraint,
   inputs: Inputs,
-  crypto: Sha256,
+  crypto: Hashing,
 ): Judgement {
   const scene: Scene = { id, constraint, inputs, crypto, thresholds: record<Plain>(), why: null }
   const result =

@@ -1,4 +1,4 @@
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 import { canonicalOf } from '../../json/build.js'
 import { JsonNumber, type JsonValue, type Plain } from '../../json/value.js'
 import type { Manifest, ManifestTest, ToolRule } from '../model.js'
@@ -17,10 +17,7 @@ export type TestFailure = {
 }
 
 /** The manifest's own tests, at load. Windows are empty: nothing was spent before. */
-export function runTests(
-  manifest: Manifest,
-  crypto: Pick<Crypto, 'sha256'>,
-): readonly TestFailure[] {
+export function runTests(manifest: Manifest, crypto: Hashing): readonly TestFailure[] {
   return manifest.tests.flatMap((test, index) => {
     const rule = manifest.rules.find(({ tool }) => tool === test.tool)
     const fault = rule === undefined ? 'no such tool' : runTest(manifest, rule, test, crypto)
@@ -42,7 +39,7 @@ function runTest(
   manifest: Manifest,
   rule: ToolRule,
   test: ManifestTest,
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
 ): string | { expected: string; got: string } | null {
   const args = typedArgs(rule, test)
   if (typeof args === 'string') return args

@@ -1,5 +1,5 @@
 import { utf8 } from '../../bytes/text.js'
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 
 /**
  * Every action id of a journal, in 16 octets each: the beginning of its SHA-256. Two ids that share it would be
@@ -13,7 +13,7 @@ export type ActionIds = {
 const WORDS = 4
 const FIRST_ROOM = 1024
 
-export function createActionIds(crypto: Pick<Crypto, 'sha256'>): ActionIds {
+export function createActionIds(crypto: Hashing): ActionIds {
   let room = FIRST_ROOM
   let table = new Uint32Array(room * WORDS)
   let count = 0

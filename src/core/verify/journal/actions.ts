@@ -1,4 +1,4 @@
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 import type { LineOf } from '../../journal/vocabulary.js'
 import { clip, type Findings } from '../finding.js'
 import { createActionIds } from './action-ids.js'
@@ -21,7 +21,7 @@ type Dispatched = { readonly seq: number; readonly request: string; readonly hal
 const SHOWN = 3
 
 export function createActions(
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
   /** False when the lines before the first one are not here. */
   fromStart: () => boolean,
 ): Actions {

@@ -1,5 +1,5 @@
 import { isHex64 } from '../../bytes/hex.js'
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 import { FIRST_PREV, isAt, type LineVersion, leafHash } from '../../journal/line.js'
 import type { JsonObject } from '../../json/value.js'
 import { type Findings, show } from '../finding.js'
@@ -16,7 +16,7 @@ export type Linkage = {
 export type Before = Pick<Place, 'seq' | 'hash' | 'at' | 'v'>
 
 export function createLinkage(
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
   /** Asked once, with the first line. */
   begin: (first: Place, findings: Findings) => Before | null,
 ): Linkage {
