@@ -1,4 +1,4 @@
-import { irreversibility, octets, onExpiry } from '../journal/lines/capsule.js'
+import { irreversibility, octets, onExpiry } from '../capsule/shapes.js'
 import { parse } from '../json/parse.js'
 import {
   anyText,

@@ -17,6 +17,7 @@ import {
   FORMAT_VERSION,
   SPEC_VERSION,
 } from './model.js'
+import { EXTENSIONS } from './shapes.js'
 
 /**
  * One capsule from one verdict. Types refuse what is dishonest; for callers without types the same
@@ -58,7 +59,7 @@ export type Parts = {
   readonly supersedes: string | undefined
 }
 
-/** Shared by `buildCapsule` and `buildOutcome`; the modes are derived here and given by nobody. */
+/** Shared by `buildCapsule` and `buildOutcome`; the modes are derived here and never given. */
 export function assemble(parts: Parts, crypto: Hashing): Capsule {
   const { identity, extensions, effect, constraints, supersedes } = parts
   checkExtensions(extensions)
@@ -127,7 +128,7 @@ function written(
 
 /** The same as an object; a member that is not there is absent, not undefined. */
 function capsuleOf(head: Head, tail: Tail, capsule_id: string, chain: Chain | undefined): Capsule {
-  const capsule: { -readonly [Name in keyof Capsule]: Capsule[Name] } = {
+  const capsule: Writable = {
     spec_version: tail.spec_version,
     format_version: tail.format_version,
     capsule_id,
@@ -139,33 +140,21 @@ function capsuleOf(head: Head, tail: Tail, capsule_id: string, chain: Chain | un
     assurance: head.assurance,
     disposition: tail.disposition,
   }
-  const {
-    'dev.capsulegate.deadline': deadline,
-    'dev.capsulegate.decision_id': decisionId,
-    'dev.capsulegate.intent_ref': intentRef,
-    'dev.capsulegate.manifest_digest': manifestDigest,
-    'dev.capsulegate.mode': mode,
-    'dev.capsulegate.outcome_of': outcomeOf,
-    'dev.capsulegate.policy_digest': policyDigest,
-    'dev.capsulegate.recovered': recovered,
-    effect,
-    constraints,
-  } = tail
-  if (manifestDigest !== undefined) capsule['dev.capsulegate.manifest_digest'] = manifestDigest
-  if (policyDigest !== undefined) capsule['dev.capsulegate.policy_digest'] = policyDigest
-  if (mode !== undefined) capsule['dev.capsulegate.mode'] = mode
-  if (decisionId !== undefined) capsule['dev.capsulegate.decision_id'] = decisionId
-  if (intentRef !== undefined) capsule['dev.capsulegate.intent_ref'] = intentRef
-  if (deadline !== undefined) capsule['dev.capsulegate.deadline'] = deadline
-  if (outcomeOf !== undefined) capsule['dev.capsulegate.outcome_of'] = outcomeOf
-  if (recovered !== undefined) capsule['dev.capsulegate.recovered'] = recovered
+  const { effect, constraints } = tail
+  for (const name of EXTENSION_NAMES) if (tail[name] !== undefined) set(capsule, name, tail[name])
   if (effect !== undefined) capsule.effect = effect
   if (constraints !== undefined) capsule.constraints = constraints
   if (chain !== undefined) capsule.chain = chain
   return capsule
 }
 
-/** What was written when the capsule was built; whoever seals or shows it need not write it again. */
+const EXTENSION_NAMES = Object.keys(EXTENSIONS) as (keyof Extensions)[]
+function set<N extends keyof Extensions>(to: Writable, name: N, value: Writable[N]): void {
+  to[name] = value
+}
+type Writable = { -readonly [Name in keyof Capsule]: Capsule[Name] }
+
+/** What was written when the capsule was built, so that signing or showing it does not write it again. */
 const payloads = new WeakMap<Capsule, string>()
 
 /** The statement's payload: JCS of the whole capsule, chain included (DESIGN §5). */

@@ -1,6 +1,6 @@
-import { hex, isHex64 } from '../bytes/hex.js'
-import { utf8 } from '../bytes/text.js'
+import { isHex64 } from '../bytes/hex.js'
 import type { Hashing } from '../crypto/crypto.js'
+import { textDigest } from '../json/build.js'
 import { canonicalNormalized } from '../json/canonical.js'
 import { parse } from '../json/parse.js'
 import { isObject, type JsonObject, type JsonValue } from '../json/value.js'
@@ -85,8 +85,8 @@ function compare(
   for (const name of path) committed = isObject(committed) ? committed.get(name) : undefined
   if (!isHex64(committed)) return 'disclosure_no_committed_digest'
   const form = canonicalNormalized(value)
-  if (form === null) return 'disclosure_mismatch'
-  return hex(crypto.sha256(utf8(form))) === committed ? 'disclosure_match' : 'disclosure_mismatch'
+  const matches = form !== null && textDigest(form, crypto) === committed
+  return matches ? 'disclosure_match' : 'disclosure_mismatch'
 }
 
 const none = (capsule: Class1Result): DisclosureResult => ({

@@ -1,4 +1,5 @@
 import type { Bounds } from '../../approval/bounds.js'
+import { onExpiry } from '../../capsule/shapes.js'
 import {
   count,
   digest,
@@ -14,7 +15,6 @@ import {
   text,
   time,
 } from '../../json/shape.js'
-import { onExpiry } from './capsule.js'
 import { line } from './line-type.js'
 
 const assurance = oneOf('L1', 'L2', 'L3')

@@ -1,3 +1,4 @@
+import { capsule, constraintRecord, irreversibility, mode, octets } from '../../capsule/shapes.js'
 import {
   anyText,
   count,
@@ -11,7 +12,6 @@ import {
   record,
   text,
 } from '../../json/shape.js'
-import { capsule, constraintRecord, irreversibility, mode, octets } from './capsule.js'
 import { line } from './line-type.js'
 
 /**

@@ -1,3 +1,4 @@
+import { mode } from '../../capsule/shapes.js'
 import {
   anyText,
   count,
@@ -16,7 +17,6 @@ import {
   text,
   time,
 } from '../../json/shape.js'
-import { mode } from './capsule.js'
 import { line } from './line-type.js'
 
 export const haltScope = either(

@@ -1,6 +1,5 @@
-import { hex } from '../../bytes/hex.js'
-import { utf8 } from '../../bytes/text.js'
 import type { Hashing } from '../../crypto/crypto.js'
+import { textDigest } from '../../json/build.js'
 import { addDecimals, compareDecimals, parseDecimal } from '../../json/decimal.js'
 import type { Plain } from '../../json/value.js'
 import { resolveThreshold } from '../expand/thresholds.js'
@@ -172,7 +171,7 @@ function compare(predicate: OnInput, value: Plain, scene: Scene): boolean | null
     case 'hash_equals': {
       const to = threshold(predicate.to, scene)
       if (typeof value !== 'string' || typeof to !== 'string') return null
-      return hex(scene.crypto.sha256(utf8(value))) === to
+      return textDigest(value, scene.crypto) === to
     }
   }
 }

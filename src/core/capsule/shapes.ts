@@ -1,12 +1,3 @@
-import type { Capsule, ConstraintRecord, Effect, Octets } from '../../capsule/model.js'
-import { FORMAT_VERSION, SPEC_VERSION } from '../../capsule/model.js'
-import {
-  CHAIN_RELATIONS,
-  DECISIONS,
-  EFFECT_ATTESTATIONS,
-  IRREVERSIBILITY_CLASSES,
-  VERDICT_CLASSES,
-} from '../../capsule/registries.js'
 import {
   anyText,
   count,
@@ -18,18 +9,29 @@ import {
   only,
   optional,
   record,
-  type Shape,
   text,
   time,
-} from '../../json/shape.js'
+} from '../json/shape.js'
+import {
+  CHAIN_RELATIONS,
+  DECISIONS,
+  EFFECT_ATTESTATIONS,
+  IRREVERSIBILITY_CLASSES,
+  VERDICT_CLASSES,
+} from './registries.js'
 
-/** The shapes of what capsules and dispatch lines share (core/capsule/model.ts). */
+/** The capsule of draft -01 as this gate writes it: wire names, seed §5, plus our namespaced members. */
+export const SPEC_VERSION = 'draft-mih-scitt-agent-action-capsule-01'
+export const FORMAT_VERSION = '2'
+
 export const mode = oneOf('enforce', 'observe')
 export const irreversibility = oneOf(...IRREVERSIBILITY_CLASSES)
 export const verdictClass = oneOf(...VERDICT_CLASSES)
 export const onExpiry = oneOf('timeout', 'expired', 'escalated')
 
+/** Exact octets of a message body: after chunking is removed, before any content coding is. */
 export const octets = record({
+  /** `hmac-sha-256`: under a key of the tenant's, for tools with `digest_salt: tenant` (seed §13). */
   alg: oneOf('sha-256', 'hmac-sha-256'),
   digest,
   length: count,
@@ -37,19 +39,23 @@ export const octets = record({
   content_encoding: optional(anyText),
   status: optional(count),
   complete: optional(only(true)),
-}) satisfies Shape<Octets>
+})
 
+export const result = oneOf('pass', 'fail', 'n/a')
+export const severity = oneOf('low', 'medium', 'high', 'critical')
+
+/** Seed §8.1: categories and a digest only; what the check looked at stays in the evidence store. */
 export const constraintRecord = record({
   id: text,
-  result: oneOf('pass', 'fail', 'n/a'),
-  severity: oneOf('low', 'medium', 'high', 'critical'),
+  result,
+  severity,
   blocking: flag,
   check_type: optional(anyText),
   method: optional(anyText),
   evidence_digest: optional(digest),
-}) satisfies Shape<ConstraintRecord>
+})
 
-const effect = record({
+export const effect = record({
   type: text,
   status: oneOf('planned', 'dispatched', 'confirmed', 'failed', 'reverted'),
   irreversibility_class: irreversibility,
@@ -60,13 +66,24 @@ const effect = record({
   'dev.capsulegate.request_octets': optional(octets),
   'dev.capsulegate.response_octets': optional(octets),
   'dev.capsulegate.response_binding': optional(oneOf('json', 'octets', 'octets-salted')),
-}) satisfies Shape<Effect>
+})
 
-const recovered: Shape<NonNullable<Capsule['dev.capsulegate.recovered']>> = either(
-  () => true,
-  record({ evidence: only('missing') }),
-  only(true),
-)
+export const expiryPolicy = record({ ttl_seconds: count, on_expiry: oneOf('expired', 'escalated') })
+
+/** Our namespaced top-level members, exactly these (DESIGN §5). */
+export const EXTENSIONS = {
+  'dev.capsulegate.manifest_digest': optional(digest),
+  'dev.capsulegate.policy_digest': optional(digest),
+  'dev.capsulegate.mode': optional(mode),
+  'dev.capsulegate.decision_id': optional(anyText),
+  'dev.capsulegate.intent_ref': optional(text),
+  'dev.capsulegate.deadline': optional(record({ ttl_seconds: count, on_expiry: onExpiry })),
+  'dev.capsulegate.outcome_of': optional(digest),
+  /** Found after a crash; `missing`: no evidence of the dispatch is left, so nothing is claimed of its judgement. */
+  'dev.capsulegate.recovered': optional(
+    either(() => true, record({ evidence: only('missing') }), only(true)),
+  ),
+}
 
 /** A capsule of this gate; the draft's own checks are the verifier's (core/verify/class1.ts). */
 export const capsule = record({
@@ -91,18 +108,9 @@ export const capsule = record({
     verdict_class: verdictClass,
     authority: optional(text),
     reason_digest: optional(digest),
-    expiry_policy: optional(
-      record({ ttl_seconds: count, on_expiry: oneOf('expired', 'escalated') }),
-    ),
+    expiry_policy: optional(expiryPolicy),
   }),
   constraints: optional(list(constraintRecord)),
   chain: optional(record({ parent_capsule_id: digest, relation: oneOf(...CHAIN_RELATIONS) })),
-  'dev.capsulegate.manifest_digest': optional(digest),
-  'dev.capsulegate.policy_digest': optional(digest),
-  'dev.capsulegate.mode': optional(mode),
-  'dev.capsulegate.decision_id': optional(anyText),
-  'dev.capsulegate.intent_ref': optional(text),
-  'dev.capsulegate.deadline': optional(record({ ttl_seconds: count, on_expiry: onExpiry })),
-  'dev.capsulegate.outcome_of': optional(digest),
-  'dev.capsulegate.recovered': optional(recovered),
-}) satisfies Shape<Capsule>
+  ...EXTENSIONS,
+})
