@@ -1,4 +1,4 @@
-import { callText } from '../../core/approval/call-identity.js'
+import { callText } from '../../core/approval/document.js'
 import { digestRequest, olderOctets } from '../../core/call/digest.js'
 import { exactText } from '../../core/json/exact-text.js'
 import type { Plain } from '../../core/json/value.js'

@@ -51,7 +51,7 @@ function read(source: string, facts: Facts): Plain {
  * empty list (seed §2) and evidence of "none" must not read as evidence of "not given"; an empty one has
  * no items here either, so that the schema judges what is digested.
  */
-function evidenceForm(arg: ArgValue): Plain {
+export function evidenceForm(arg: ArgValue): Plain {
   switch (arg.type) {
     case 'string':
     case 'decimal':
