@@ -116,9 +116,7 @@ export function readShortForm(
   function windowed(word: 'count' | 'sum' | 'dedupe', member: Node): Predicate | undefined {
     const keys = { count: ['max'], sum: ['of', 'max'], dedupe: [] }[word]
     const parts = reader.fields(member, [...keys, 'per', 'window'])
-    const scope = (reader.list(parts?.get('per')) ?? []).flatMap(
-      (one) => reader.text(one, /^.{1,64}$/, "an input's name") ?? [],
-    )
+    const scope = reader.texts(parts?.get('per'), /^.{1,64}$/, "an input's name")
     const seconds = readDuration(reader, parts?.get('window'))
     const max = word === 'dedupe' ? null : threshold('max', parts?.get('max'), word === 'sum')
     const input = reader.text(parts?.get('of'), /^.{1,64}$/, "an argument's name")
