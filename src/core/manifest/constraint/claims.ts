@@ -2,10 +2,10 @@ import type { Hashing } from '../../crypto/crypto.js'
 import { jsonDigest } from '../../json/build.js'
 import { formatDecimal, parseDecimal } from '../../json/decimal.js'
 import type { Plain } from '../../json/value.js'
-import { resolveThreshold } from '../expand/thresholds.js'
 import { record } from '../expand/tree.js'
 import type { Constraint, Predicate, Threshold } from '../model.js'
 import type { Inputs } from './inputs.js'
+import { resolveThreshold } from './leaves.js'
 
 export type Windowed = Extract<
   Predicate,

@@ -1,4 +1,6 @@
-import type { Predicate, Threshold } from '../model.js'
+import type { Plain } from '../../json/value.js'
+import type { Constraint, Predicate, Threshold } from '../model.js'
+import type { Inputs } from './inputs.js'
 import { membersOf, type Role } from './kinds.js'
 
 export type LeafPredicate = Exclude<Predicate, { kind: 'all' | 'any' | 'not' | 'if_present' }>
@@ -45,3 +47,22 @@ export const thresholdsOf = (leaf: LeafPredicate): readonly (readonly [Role, Thr
 
 const isThreshold = (value: unknown): value is Threshold =>
   typeof value === 'object' && value !== null && 'threshold' in value
+
+/** The literal a predicate compares with; undefined when the look-up has no entry for the input. */
+export function resolveThreshold(
+  constraint: Pick<Constraint, 'thresholds'>,
+  threshold: Threshold,
+  inputs: Inputs,
+): Plain | undefined {
+  const literal = own(constraint.thresholds, threshold.threshold)
+  if (threshold.by === undefined) return literal
+  const key = inputs[threshold.by]
+  if (typeof key !== 'string' && typeof key !== 'boolean') return undefined
+  return own(literal, String(key))
+}
+
+/** Agents choose the key: `constructor` and `__proto__` find nothing. */
+function own(holder: Plain | undefined, name: string): Plain | undefined {
+  if (holder === null || typeof holder !== 'object' || Array.isArray(holder)) return undefined
+  return Object.hasOwn(holder, name) ? (holder as { [name: string]: Plain })[name] : undefined
+}

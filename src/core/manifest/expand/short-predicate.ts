@@ -21,6 +21,8 @@ const OPS = [
   ...COMPARE_OPS,
 ] as const
 
+const SET_KIND = { in: 'in_set', not_in: 'not_in_set', host_in: 'url_host_in' } as const
+
 export type ShortForm = {
   readonly predicate: Predicate | undefined
   readonly thresholds: Record<string, Plain>
@@ -157,19 +159,16 @@ export function readShortForm(
         return then === undefined ? undefined : { kind: 'if_present', input, then }
       }
       case 'equals':
-        return { kind: 'equals', input, to: bound() }
+      case 'sha256':
+        return { kind: op === 'equals' ? op : 'hash_equals', input, to: bound() }
       case 'in':
-        return { kind: 'in_set', input, set: bound() }
       case 'not_in':
-        return { kind: 'not_in_set', input, set: bound() }
+      case 'host_in':
+        return { kind: SET_KIND[op], input, set: bound() }
       case 'matches':
         return { kind: 'regex', input, pattern: bound() }
       case 'schema':
         return { kind: 'json_schema', input, schema: schemaBound(input, node) }
-      case 'host_in':
-        return { kind: 'url_host_in', input, set: bound() }
-      case 'sha256':
-        return { kind: 'hash_equals', input, to: bound() }
       case 'length':
       case 'range': {
         const parts = reader.fields(node, ['min', 'max'])
