@@ -2,7 +2,13 @@ import { fromBase64url } from '../../bytes/base64url.js'
 import { isHex64 } from '../../bytes/hex.js'
 import { fromUtf8, utf8 } from '../../bytes/text.js'
 import type { LineVersion } from '../../journal/line.js'
-import { isLineType, type JournalLine, LINES, type LineOf } from '../../journal/vocabulary.js'
+import {
+  type Envelope,
+  isLineType,
+  type JournalLine,
+  LINES,
+  type LineOf,
+} from '../../journal/vocabulary.js'
 import { canonical, numberFaults } from '../../json/canonical.js'
 import { faultOf } from '../../json/shape.js'
 import {
@@ -22,15 +28,7 @@ export const isJournalLine = (value: JsonObject): boolean =>
   ['v', 'origin', 'seq', 'prev', 'type'].every((name) => value.has(name))
 
 /** The envelope of a line, and its own leaf hash, which the next line's `prev` repeats. */
-export type Place = {
-  readonly v: LineVersion
-  readonly origin: string
-  readonly seq: number
-  readonly prev: string
-  readonly at: string
-  readonly type: string
-  readonly hash: string
-}
+export type Link = Envelope & { readonly type: string; readonly hash: string }
 
 export function integer(line: JsonObject, name: string): number | null {
   const value = line.get(name)
@@ -53,7 +51,7 @@ export function readEvent(line: JsonObject, findings: Findings): Event | null {
   if (!isLineType(type) || type === 'CAPSULE') return null
   const fault = faultOf(LINES[type].members, plain) ?? (LINES[type].signed ? inexact(line) : null)
   if (fault === null) return plain as LineOf<typeof type>
-  findings.error(null, 'journal_line_malformed', `${type}: ${fault}`)
+  findings.fault('journal_line_malformed', `${type}: ${fault}`)
   return null
 }
 
@@ -80,7 +78,7 @@ export type Concluded = {
   readonly supersedes: string | null
 }
 
-export function readConcluded(line: JsonObject, { seq, v }: Place): Concluded | null {
+export function readConcluded(line: JsonObject, { seq, v }: Link): Concluded | null {
   const capsule = line.get('capsule')
   if (!isObject(capsule)) return null
   const [effect, disposition, chain] = ['effect', 'disposition', 'chain'].map((name) => {
