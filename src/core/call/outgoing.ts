@@ -15,17 +15,12 @@ export type Outgoing = {
 
 /** Only the headers the rule lists (DESIGN §3). Null: the call does not go out over HTTP. */
 export function outgoing(call: ReadCall, rule: ForwardRule): Outgoing | null {
-  switch (call.kind) {
-    case 'http': {
-      const forwarded = forwardedBy(rule)
-      const headers: Header[] = []
-      for (const header of call.headers) if (forwarded.has(header[0])) headers.push(header)
-      const { upstream, method, target } = call
-      return { upstream, method, target, headers, body: call.body.bytes }
-    }
-    case 'function':
-      return null
-  }
+  if (call.kind === 'function') return null
+  const forwarded = forwardedBy(rule)
+  const headers: Header[] = []
+  for (const header of call.headers) if (forwarded.has(header[0])) headers.push(header)
+  const { upstream, method, target } = call
+  return { upstream, method, target, headers, body: call.body.bytes }
 }
 
 /** Worked out once per rule: rules outlive calls. */

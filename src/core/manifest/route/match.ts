@@ -1,5 +1,5 @@
-import { type Address, addressOf } from '../../call/address.js'
 import type { Call } from '../../call/call.js'
+import { type Address, addressOf } from '../../call/parts.js'
 import type { Arg, Manifest, ToolRule } from '../model.js'
 import { type Reading, readingOf } from './reading.js'
 import { readTarget, type Segment, type Target } from './target.js'

@@ -1,5 +1,5 @@
 import type { Header, ReadCall } from '../../call/call.js'
-import { contentOf } from '../../call/read.js'
+import { contentOf } from '../../call/parts.js'
 import { type ParseFailure, parseSourced } from '../../json/parse.js'
 import type { JsonValue } from '../../json/value.js'
 import { readMembers } from './read-members.js'
