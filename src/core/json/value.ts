@@ -25,6 +25,12 @@ export type Plain =
 export const isObject = (value: JsonValue | undefined): value is JsonObject => value instanceof Map
 export const isArray = (value: JsonValue | undefined): value is JsonArray => Array.isArray(value)
 
+/** Normalizes to nothing as a member (seed §2). */
+export const vanishes = (value: JsonValue): boolean =>
+  typeof value === 'object' &&
+  (value === null ||
+    (Array.isArray(value) ? value.length === 0 : value instanceof Map && value.size === 0))
+
 /** The profile's float test is lexical: `1.0`, `1e2` and `-0.0` are floats whatever they equal. */
 export const isFloatToken = (token: string): boolean => /[.eE]/.test(token)
 
