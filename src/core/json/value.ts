@@ -52,6 +52,17 @@ export function toPlain(value: JsonValue): unknown {
   return value
 }
 
+/** A parsed value as JSON text that loses nothing: numbers as they were sent, members sorted by name. */
+export function exactText(value: JsonValue): string {
+  if (value instanceof JsonNumber) return value.token
+  if (isArray(value)) return `[${value.map(exactText).join(',')}]`
+  if (isObject(value)) {
+    const members = [...value].sort(([a], [b]) => (a < b ? -1 : 1))
+    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${exactText(member)}`).join(',')}}`
+  }
+  return JSON.stringify(value)
+}
+
 /** A Map, a JsonNumber or bytes would be written as some other object, a Date as some other type. */
 export const isRecord = (value: object): boolean =>
   !(value instanceof Map || value instanceof JsonNumber || ArrayBuffer.isView(value)) &&

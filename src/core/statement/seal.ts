@@ -2,7 +2,7 @@ import { type CborMap, MAX_BYTES } from '../bytes/cbor.js'
 import { utf8 } from '../bytes/text.js'
 import { payloadOf } from '../capsule/build.js'
 import type { Capsule } from '../capsule/model.js'
-import { encodeHeader, type StatementType, subjectUrn } from './header.js'
+import { encodeHeader, type HeaderInput, type StatementType, subjectUrn } from './header.js'
 import { encodeSign1, sigStructure } from './sign1.js'
 
 /** EdDSA: the one algorithm every other stack takes, although RFC 9864 prefers −19. */
@@ -11,14 +11,9 @@ const ALG = -8
 const ENVELOPE_BYTES = 4096
 
 /** A capsule ready to be signed: nothing in it is left to decide but the key. */
-export type StatementToSeal = {
+export type StatementToSeal = Omit<HeaderInput, 'alg' | 'kid'> & {
   /** JCS of the whole capsule, chain included: the signed bytes are the canonical bytes. */
   readonly payload: string
-  readonly statement: StatementType
-  readonly iss: string
-  readonly sub: string
-  readonly actionType: string
-  readonly decisionId: string
 }
 export type SealingKey = {
   readonly kid: Uint8Array
@@ -49,16 +44,7 @@ export function sealStatement(order: StatementToSeal, { kid, sign }: SealingKey)
   if (payload.length > MAX_BYTES - ENVELOPE_BYTES) {
     throw new RangeError(`a capsule of ${payload.length} bytes would not verify`)
   }
-  const { statement, iss, sub, actionType, decisionId } = order
-  const protectedBytes = encodeHeader({
-    alg: ALG,
-    kid,
-    statement,
-    iss,
-    sub,
-    actionType,
-    decisionId,
-  })
+  const protectedBytes = encodeHeader({ alg: ALG, kid, ...order })
   return { protectedBytes, signature: sign(sigStructure(protectedBytes, payload)) }
 }
 

@@ -1,5 +1,6 @@
 import type { Hashing } from '../../crypto/crypto.js'
-import { canonicalOf, jsonDigest, normalize } from '../../json/build.js'
+import { jsonDigest } from '../../json/build.js'
+import { plainText } from '../../json/plain-text.js'
 import type { Plain } from '../../json/value.js'
 import { manifestDigest } from '../expand/expand.js'
 import type { Manifest } from '../model.js'
@@ -70,11 +71,6 @@ const MEMBERS = [
  * not the outcome. Never throws; evidence may have lost its empty members to normalization.
  */
 export function rederive(manifest: Manifest, evidence: Plain, crypto: Hashing): Rederived {
-  const refuse = (code: Extract<Rederived, { ok: false }>['code'], detail: string): Rederived => ({
-    ok: false,
-    code,
-    detail,
-  })
   if (!isRecord(evidence)) return refuse('evidence_malformed', 'evidence is an object')
   const stranger = Object.keys(evidence).find((name) => !MEMBERS.includes(name))
   if (stranger !== undefined) return refuse('evidence_malformed', `unknown member ${stranger}`)
@@ -98,6 +94,12 @@ export function rederive(manifest: Manifest, evidence: Plain, crypto: Hashing): 
   return { ok: true, result: judged.result }
 }
 
+const refuse = (code: Extract<Rederived, { ok: false }>['code'], detail: string): Rederived => ({
+  ok: false,
+  code,
+  detail,
+})
+
 /** As the predicate saw them; 0.1 kept what the clock and the window said among the inputs. */
 function judgedInputs(evidence: { readonly [name: string]: Plain }): Inputs | null {
   const { inputs = {}, now, window } = evidence
@@ -119,7 +121,7 @@ const isRecord = (value: Plain | undefined): value is { readonly [name: string]:
 /** Equal as digests see it; what has no digest equals nothing. */
 function same(a: Plain, b: Plain): boolean {
   try {
-    return canonicalOf(normalize(a)) === canonicalOf(normalize(b))
+    return plainText(a, 'normalized') === plainText(b, 'normalized')
   } catch {
     return false
   }

@@ -1,5 +1,4 @@
-import { exactText } from '../../json/exact-text.js'
-import type { Plain } from '../../json/value.js'
+import { exactText, type Plain } from '../../json/value.js'
 import { record } from '../expand/tree.js'
 import type { Constraint, Predicate } from '../model.js'
 import type { Args } from '../route/read-result.js'

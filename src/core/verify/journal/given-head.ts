@@ -47,20 +47,15 @@ function objectIn(text: string): { readonly value: unknown; readonly end: number
       else if (char === '"') inString = false
     } else if (char === '"') inString = true
     else if (char === '{') depth++
-    else if (char === '}' && --depth === 0) return parsed(text.slice(start, at + 1), at + 1)
+    else if (char === '}' && --depth === 0) {
+      try {
+        return { value: JSON.parse(text.slice(start, at + 1)), end: at + 1 }
+      } catch {
+        return null
+      }
+    }
   }
   return null
-}
-
-function parsed(
-  text: string,
-  end: number,
-): { readonly value: unknown; readonly end: number } | null {
-  try {
-    return { value: JSON.parse(text), end }
-  } catch {
-    return null
-  }
 }
 
 /** A whole seal line is a head too; its signature is over the seal. */

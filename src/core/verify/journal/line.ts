@@ -19,8 +19,9 @@ import {
   type JsonValue,
   toPlain,
 } from '../../json/value.js'
-import { encodeSign1 } from '../../statement/sign1.js'
+import { toCose } from '../../statement/seal.js'
 import type { Findings } from '../finding.js'
+import { block } from '../structure.js'
 
 /** One line of a gate's journal as the checks get it (DESIGN §5). */
 
@@ -81,23 +82,22 @@ export type Concluded = {
 export function readConcluded(line: JsonObject, { seq, v }: Link): Concluded | null {
   const capsule = line.get('capsule')
   if (!isObject(capsule)) return null
-  const [effect, disposition, chain] = ['effect', 'disposition', 'chain'].map((name) => {
-    const value = capsule.get(name)
-    return isObject(value) ? value : new Map<string, JsonValue>()
-  }) as [JsonObject, JsonObject, JsonObject]
-  const parent = chain.get('parent_capsule_id')
+  const effect = block(capsule, 'effect')
+  const disposition = block(capsule, 'disposition')
+  const chain = block(capsule, 'chain')
+  const parent = chain?.get('parent_capsule_id')
   return {
     seq,
     v,
     id: text(capsule.get('capsule_id')),
     actionId: text(capsule.get('action_id')),
-    verdict: text(disposition.get('verdict_class')),
-    human: disposition.get('human_disposed') === true,
-    effect: effect.size > 0,
-    requestDigest: text(effect.get('request_digest')),
+    verdict: text(disposition?.get('verdict_class')),
+    human: disposition?.get('human_disposed') === true,
+    effect: effect !== null && effect.size > 0,
+    requestDigest: text(effect?.get('request_digest')),
     beside: line.get('statement') === 'outcome' || capsule.get('action_type') === 'fyi',
     recovered: capsule.has('dev.capsulegate.recovered'),
-    supersedes: chain.get('relation') === 'supersedes' && isHex64(parent) ? parent : null,
+    supersedes: chain?.get('relation') === 'supersedes' && isHex64(parent) ? parent : null,
   }
 }
 
@@ -113,5 +113,5 @@ export function coseOf(line: JsonObject): Uint8Array | null {
     return typeof value === 'string' ? fromBase64url(value) : null
   })
   if (payload === null || !protectedBytes || !signature) return null
-  return encodeSign1({ protectedBytes, unprotected: new Map(), payload: utf8(payload), signature })
+  return toCose(utf8(payload), protectedBytes, signature)
 }
