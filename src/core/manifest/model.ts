@@ -88,7 +88,7 @@ export type ToolRule = {
   readonly bind_headers: readonly string[]
   readonly forward_headers: readonly string[]
   readonly response_location: 'rewrite' | 'allow'
-  /** Evidence is sealed under a key of this argument's value instead of the operator's day key. */
+  /** Evidence is encrypted under a key of this argument's value instead of the operator's day key. */
   readonly subject?: string
   readonly constraints: readonly string[]
   readonly hitl?: Hitl

@@ -71,6 +71,16 @@ export function encodeSign1(sign1: Omit<Sign1, 'protected'>): Uint8Array<ArrayBu
   return out.bytes()
 }
 
+const NOTHING_UNPROTECTED: CborMap = new Map()
+
+/** 18([protected, {}, payload, signature]), bit-exact from a journal line (DESIGN §5). */
+export const toCose = (
+  payload: Uint8Array,
+  protectedBytes: Uint8Array,
+  signature: Uint8Array,
+): Uint8Array<ArrayBuffer> =>
+  encodeSign1({ protectedBytes, unprotected: NOTHING_UNPROTECTED, payload, signature })
+
 /** RFC 9052 §4.4 with empty external_aad: what is signed. */
 export function sigStructure(
   protectedBytes: Uint8Array,

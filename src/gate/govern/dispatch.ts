@@ -1,7 +1,7 @@
 import { hex } from '../../core/bytes/hex.js'
 import { vouchFor } from '../../core/journal/dispatch-evidence.js'
+import { amountsContext } from '../../core/journal/encryption-context.js'
 import { plainEntry } from '../../core/journal/entry.js'
-import { amountsPlace } from '../../core/journal/sealed-place.js'
 import type { MembersOf } from '../../core/journal/vocabulary.js'
 import { textDigest } from '../../core/json/build.js'
 import { plainText } from '../../core/json/plain-text.js'
@@ -112,7 +112,10 @@ function budgetsOf(
   }))
   const sums = claims.filter(({ kind }) => kind === 'sum').map(({ amount }) => amount)
   if (sums.length === 0) return { budgets }
-  return { budgets, amounts: tenant.amounts.seal(sums.join(' '), amountsPlace(actionId, budgets)) }
+  return {
+    budgets,
+    amounts: tenant.amounts.seal(sums.join(' '), amountsContext(actionId, budgets)),
+  }
 }
 
 /**

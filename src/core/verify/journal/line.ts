@@ -19,7 +19,7 @@ import {
   type JsonValue,
   toPlain,
 } from '../../json/value.js'
-import { toCose } from '../../statement/seal.js'
+import { toCose } from '../../statement/sign1.js'
 import type { Findings } from '../finding.js'
 import { block } from '../structure.js'
 

@@ -5,8 +5,8 @@ import { textDigest } from '../json/build.js'
 export const NAME_BYTES = 8
 
 /**
- * One digest for the names of all records that are sealed under a key: what an erasure darkened. Once the key is gone
+ * One digest for the names of all records encrypted under a key, which its erasure made unreadable. Once the key is gone
  * nothing else tells whether a record was under it before, or was put there to look erased. `names` are hex.
  */
-export const sealedNames = (names: Iterable<string>, crypto: Hashing): string =>
+export const namesDigest = (names: Iterable<string>, crypto: Hashing): string =>
   textDigest([...new Set(names)].sort().join('\n'), crypto)
