@@ -1,78 +1,63 @@
 import type { IrreversibilityClass } from '../capsule/registries.js'
 import { irreversibility, octets, onExpiry } from '../capsule/shapes.js'
 import { canonicalOf } from '../json/build.js'
-import {
-  anyText,
-  count,
-  digest,
-  flag,
-  json,
-  list,
-  mapOf,
-  nullable,
-  type Of,
-  oneOf,
-  only,
-  optional,
-  record,
-  text,
-  time,
-  tuple,
-} from '../json/shape.js'
+import * as s from '../json/shape.js'
 import type { Plain } from '../json/value.js'
 import { evidenceForm } from '../manifest/constraint/inputs.js'
 import type { Hitl } from '../manifest/model.js'
 import type { Args } from '../manifest/route/read-result.js'
 import { deadlineAt, expiryInWords, expiryOf } from './deadline.js'
 
-const pair = tuple(anyText, anyText)
+const pair = s.tuple(s.anyText, s.anyText)
 /** Exact: numbers are text, and an empty list says its count (normalization would drop it, seed §2). */
-const argument = record({
-  type: oneOf('string', 'integer', 'decimal', 'boolean', 'strings', 'object', 'objects'),
-  value: json,
+const argument = s.record({
+  type: s.oneOf('string', 'integer', 'decimal', 'boolean', 'strings', 'object', 'objects'),
+  value: s.json,
 })
-export type ShownArgument = Of<typeof argument>
+export type ShownArgument = s.Of<typeof argument>
 
 /** What a human is shown, whole, and what their decision is bound to by its JSON-DIGEST (promise 4, 5). */
-export const document = record({
-  document: only('gate.approval/v1'),
-  approval_id: text,
-  operator: text,
-  agent: text,
-  developer: text,
-  tool: text,
-  arguments: mapOf(argument),
+export const document = s.record({
+  document: s.only('gate.approval/v1'),
+  approval_id: s.text,
+  operator: s.text,
+  agent: s.text,
+  developer: s.text,
+  tool: s.text,
+  arguments: s.mapOf(argument),
   /** What goes out with the call although no rule read it, members by JSON pointer. Absent from older documents. */
-  not_judged: optional(record({ query: list(pair), members: list(anyText), body: flag })),
-  request: record({
-    method: nullable(anyText),
-    upstream: nullable(anyText),
-    target: nullable(anyText),
-    headers: list(pair),
+  not_judged: s.optional(
+    s.record({ query: s.list(pair), members: s.list(s.anyText), body: s.flag }),
+  ),
+  request: s.record({
+    method: s.nullable(s.anyText),
+    upstream: s.nullable(s.anyText),
+    target: s.nullable(s.anyText),
+    headers: s.list(pair),
     octets,
     /** The body's exact text; null where it is no text or too long to be read by a person. */
-    body: nullable(anyText),
+    body: s.nullable(s.anyText),
   }),
-  routed_by: record({
-    kind: oneOf('policy', 'constraint'),
-    ids: list(anyText),
+  routed_by: s.record({
+    kind: s.oneOf('policy', 'constraint'),
+    ids: s.list(s.anyText),
     /** The operator's own words (`@reason`), never the agent's. */
-    reason: nullable(anyText),
+    reason: s.nullable(s.anyText),
   }),
-  irreversibility: record({ class: irreversibility, words: anyText }),
-  requested_at: time,
-  deadline: record({ at: time, on_expiry: onExpiry, words: anyText }),
-  quorum: count,
-  roles: list(text),
-  min_assurance: oneOf('L1', 'L2', 'L3'),
-  on_approval: oneOf('retry', 'dispatch'),
-  request_digest: digest,
-  policy_digest: digest,
-  manifest_digest: digest,
+  irreversibility: s.record({ class: irreversibility, words: s.anyText }),
+  requested_at: s.time,
+  deadline: s.record({ at: s.time, on_expiry: onExpiry, words: s.anyText }),
+  quorum: s.count,
+  roles: s.list(s.text),
+  min_assurance: s.oneOf('L1', 'L2', 'L3'),
+  on_approval: s.oneOf('retry', 'dispatch'),
+  request_digest: s.digest,
+  policy_digest: s.digest,
+  manifest_digest: s.digest,
   /** The document's digest is public; its content must not be guessable from it (seed §13). */
-  salt: text,
+  salt: s.text,
 })
-export type ApprovalDocument = Of<typeof document>
+export type ApprovalDocument = s.Of<typeof document>
 
 type FromHitl = 'quorum' | 'roles' | 'min_assurance' | 'on_approval'
 export type ToDocument = Omit<

@@ -1,17 +1,4 @@
-import {
-  anyText,
-  count,
-  digest,
-  either,
-  flag,
-  list,
-  oneOf,
-  only,
-  optional,
-  record,
-  text,
-  time,
-} from '../json/shape.js'
+import * as s from '../json/shape.js'
 import {
   CHAIN_RELATIONS,
   DECISIONS,
@@ -24,93 +11,98 @@ import {
 export const SPEC_VERSION = 'draft-mih-scitt-agent-action-capsule-01'
 export const FORMAT_VERSION = '2'
 
-export const mode = oneOf('enforce', 'observe')
-export const irreversibility = oneOf(...IRREVERSIBILITY_CLASSES)
-export const verdictClass = oneOf(...VERDICT_CLASSES)
-export const onExpiry = oneOf('timeout', 'expired', 'escalated')
+export const mode = s.oneOf('enforce', 'observe')
+export const irreversibility = s.oneOf(...IRREVERSIBILITY_CLASSES)
+export const verdictClass = s.oneOf(...VERDICT_CLASSES)
+export const onExpiry = s.oneOf('timeout', 'expired', 'escalated')
 
 /** Exact octets of a message body: after chunking is removed, before any content coding is. */
-export const octets = record({
+export const octets = s.record({
   /** `hmac-sha-256`: under a key of the tenant's, for tools with `digest_salt: tenant` (seed §13). */
-  alg: oneOf('sha-256', 'hmac-sha-256'),
-  digest,
-  length: count,
-  content_type: optional(anyText),
-  content_encoding: optional(anyText),
-  status: optional(count),
-  complete: optional(only(true)),
+  alg: s.oneOf('sha-256', 'hmac-sha-256'),
+  digest: s.digest,
+  length: s.count,
+  content_type: s.optional(s.anyText),
+  content_encoding: s.optional(s.anyText),
+  status: s.optional(s.count),
+  complete: s.optional(s.only(true)),
 })
 
-export const result = oneOf('pass', 'fail', 'n/a')
-export const severity = oneOf('low', 'medium', 'high', 'critical')
+export const result = s.oneOf('pass', 'fail', 'n/a')
+export const severity = s.oneOf('low', 'medium', 'high', 'critical')
 
 /** Seed §8.1: categories and a digest only; what the check looked at stays in the evidence store. */
-export const constraintRecord = record({
-  id: text,
+export const constraintRecord = s.record({
+  id: s.text,
   result,
   severity,
-  blocking: flag,
-  check_type: optional(anyText),
-  method: optional(anyText),
-  evidence_digest: optional(digest),
+  blocking: s.flag,
+  check_type: s.optional(s.anyText),
+  method: s.optional(s.anyText),
+  evidence_digest: s.optional(s.digest),
 })
 
-export const effect = record({
-  type: text,
-  status: oneOf('planned', 'dispatched', 'confirmed', 'failed', 'reverted'),
+export const effect = s.record({
+  type: s.text,
+  status: s.oneOf('planned', 'dispatched', 'confirmed', 'failed', 'reverted'),
   irreversibility_class: irreversibility,
-  effect_attestation: optional(oneOf(...EFFECT_ATTESTATIONS)),
-  request_digest: optional(digest),
-  response_digest: optional(digest),
-  external_ref: optional(anyText),
-  'dev.capsulegate.request_octets': optional(octets),
-  'dev.capsulegate.response_octets': optional(octets),
-  'dev.capsulegate.response_binding': optional(oneOf('json', 'octets', 'octets-salted')),
+  effect_attestation: s.optional(s.oneOf(...EFFECT_ATTESTATIONS)),
+  request_digest: s.optional(s.digest),
+  response_digest: s.optional(s.digest),
+  external_ref: s.optional(s.anyText),
+  'dev.capsulegate.request_octets': s.optional(octets),
+  'dev.capsulegate.response_octets': s.optional(octets),
+  'dev.capsulegate.response_binding': s.optional(s.oneOf('json', 'octets', 'octets-salted')),
 })
 
-export const expiryPolicy = record({ ttl_seconds: count, on_expiry: oneOf('expired', 'escalated') })
+export const expiryPolicy = s.record({
+  ttl_seconds: s.count,
+  on_expiry: s.oneOf('expired', 'escalated'),
+})
 
 /** Our namespaced top-level members, exactly these (DESIGN §5). */
 export const EXTENSIONS = {
-  'dev.capsulegate.manifest_digest': optional(digest),
-  'dev.capsulegate.policy_digest': optional(digest),
-  'dev.capsulegate.mode': optional(mode),
-  'dev.capsulegate.decision_id': optional(anyText),
-  'dev.capsulegate.intent_ref': optional(text),
-  'dev.capsulegate.deadline': optional(record({ ttl_seconds: count, on_expiry: onExpiry })),
-  'dev.capsulegate.outcome_of': optional(digest),
+  'dev.capsulegate.manifest_digest': s.optional(s.digest),
+  'dev.capsulegate.policy_digest': s.optional(s.digest),
+  'dev.capsulegate.mode': s.optional(mode),
+  'dev.capsulegate.decision_id': s.optional(s.anyText),
+  'dev.capsulegate.intent_ref': s.optional(s.text),
+  'dev.capsulegate.deadline': s.optional(s.record({ ttl_seconds: s.count, on_expiry: onExpiry })),
+  'dev.capsulegate.outcome_of': s.optional(s.digest),
   /** Found after a crash; `missing`: no evidence of the dispatch is left, so nothing is claimed of its judgement. */
-  'dev.capsulegate.recovered': optional(
-    either(() => true, record({ evidence: only('missing') }), only(true)),
+  'dev.capsulegate.recovered': s.optional(
+    s.either(() => true, s.record({ evidence: s.only('missing') }), s.only(true)),
   ),
 }
 
 /** A capsule of this gate; the draft's own checks are the verifier's (core/verify/class1.ts). */
-export const capsule = record({
-  spec_version: only(SPEC_VERSION),
-  format_version: only(FORMAT_VERSION),
-  capsule_id: digest,
-  action_id: text,
-  action_type: oneOf('fyi', 'decide'),
-  operator: text,
-  developer: text,
-  timestamp: time,
-  effect: optional(effect),
-  assurance: record({
-    attestation_mode: oneOf('self_attested', 'anchored'),
-    effect_mode: oneOf('not_applicable', 'dispatched_unconfirmed', 'confirmed'),
-    ledger_mode: oneOf('standalone', 'chained', 'anchored'),
+export const capsule = s.record({
+  spec_version: s.only(SPEC_VERSION),
+  format_version: s.only(FORMAT_VERSION),
+  capsule_id: s.digest,
+  action_id: s.text,
+  action_type: s.oneOf('fyi', 'decide'),
+  operator: s.text,
+  developer: s.text,
+  timestamp: s.time,
+  effect: s.optional(effect),
+  assurance: s.record({
+    attestation_mode: s.oneOf('self_attested', 'anchored'),
+    effect_mode: s.oneOf('not_applicable', 'dispatched_unconfirmed', 'confirmed'),
+    ledger_mode: s.oneOf('standalone', 'chained', 'anchored'),
   }),
-  disposition: record({
-    decision: oneOf(...DECISIONS),
-    approver: oneOf('human', 'policy'),
-    human_disposed: flag,
+  disposition: s.record({
+    decision: s.oneOf(...DECISIONS),
+    approver: s.oneOf('human', 'policy'),
+    human_disposed: s.flag,
     verdict_class: verdictClass,
-    authority: optional(text),
-    reason_digest: optional(digest),
-    expiry_policy: optional(expiryPolicy),
+    authority: s.optional(s.text),
+    reason_digest: s.optional(s.digest),
+    expiry_policy: s.optional(expiryPolicy),
   }),
-  constraints: optional(list(constraintRecord)),
-  chain: optional(record({ parent_capsule_id: digest, relation: oneOf(...CHAIN_RELATIONS) })),
+  constraints: s.optional(s.list(constraintRecord)),
+  chain: s.optional(
+    s.record({ parent_capsule_id: s.digest, relation: s.oneOf(...CHAIN_RELATIONS) }),
+  ),
   ...EXTENSIONS,
 })

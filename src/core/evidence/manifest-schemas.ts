@@ -5,18 +5,7 @@ import { usesClock } from '../manifest/constraint/inputs.js'
 import { leavesOf, thresholdsOf } from '../manifest/constraint/leaves.js'
 import { conforms } from '../manifest/constraint/schema.js'
 import type { Constraint, Manifest } from '../manifest/model.js'
-import {
-  closed,
-  DECIMAL,
-  DIALECT,
-  DIGEST,
-  type Members,
-  type ObjectSchema,
-  oneOf,
-  SALT,
-  type Schema,
-  TIME,
-} from './schema-parts.js'
+import * as s from './schema-parts.js'
 
 const URI = 'urn:capsule-gate:evidence:'
 
@@ -24,12 +13,12 @@ const URI = 'urn:capsule-gate:evidence:'
  * One schema for the evidence of each constraint of a manifest, under its id in `$defs`; the document as
  * a whole admits the evidence of any of them. Null for a manifest without constraints.
  */
-export function manifestSchemas(manifest: Manifest, digest: string): ObjectSchema | null {
+export function manifestSchemas(manifest: Manifest, digest: string): s.ObjectSchema | null {
   const constraints = Object.entries(manifest.constraints)
   if (constraints.length === 0) return null
   const uri = `${URI}${digest}`
   return {
-    $schema: DIALECT,
+    $schema: s.DIALECT,
     $id: uri,
     anyOf: constraints.map(([id]) => ({ $ref: `#/$defs/${id}` })),
     $defs: Object.fromEntries(
@@ -51,26 +40,26 @@ function constraintSchema(
   constraint: Constraint,
   manifestDigest: string,
   uri: string,
-): Schema {
+): s.Schema {
   const { predicate, select, evidence_schema: given } = constraint
-  const clock: Members = usesClock(predicate) ? { now: TIME } : {}
-  const window: Members = isWindowed(predicate)
+  const clock: s.Members = usesClock(predicate) ? { now: s.TIME } : {}
+  const window: s.Members = isWindowed(predicate)
     ? { window: windowSchema(predicate.window_seconds) }
     : {}
-  const names = Object.keys(select).map((name): [string, Schema] => [name, true])
+  const names = Object.keys(select).map((name): [string, s.Schema] => [name, true])
   const inputs = conforms(given, {}) === true ? [] : ['inputs']
   const judged = [...inputs, ...Object.keys(clock), ...Object.keys(window)]
   return {
-    ...closed(
+    ...s.closed(
       {
         constraint: { const: id },
         manifest_digest: { const: manifestDigest },
-        outcome: oneOf('pass', 'fail', 'error'),
-        salt: SALT,
+        outcome: s.oneOf('pass', 'fail', 'error'),
+        salt: s.SALT,
       },
       {
-        inputs: closed({}, Object.fromEntries(names)),
-        thresholds: closed({}, thresholdMembers(constraint)),
+        inputs: s.closed({}, Object.fromEntries(names)),
+        thresholds: s.closed({}, thresholdMembers(constraint)),
         ...clock,
         ...window,
       },
@@ -87,11 +76,11 @@ function constraintSchema(
   }
 }
 
-const windowSchema = (seconds: number): Schema =>
-  closed({ scope: DIGEST, seconds: { const: seconds }, prior: DECIMAL, amount: DECIMAL })
+const windowSchema = (seconds: number): s.Schema =>
+  s.closed({ scope: s.DIGEST, seconds: { const: seconds }, prior: s.DECIMAL, amount: s.DECIMAL })
 
 /** Exactly the manifest's own literals; of a look-up, one of them. */
-function thresholdMembers({ predicate, thresholds }: Constraint): Members {
+function thresholdMembers({ predicate, thresholds }: Constraint): s.Members {
   const literals = new Map<string, Map<string, Plain>>()
   for (const leaf of leavesOf(predicate)) {
     for (const [, { threshold, by }] of thresholdsOf(leaf.predicate)) {
@@ -108,5 +97,5 @@ function thresholdMembers({ predicate, thresholds }: Constraint): Members {
 }
 
 /** A schema resource of its own, so that a `#/…` inside the author's schema still means that schema. */
-const resource = (given: Plain, $id: string): Schema =>
+const resource = (given: Plain, $id: string): s.Schema =>
   typeof given === 'boolean' ? given : { ...(given as { [name: string]: Plain }), $id }

@@ -7,7 +7,7 @@ import type { CompareOp, Constraint, Predicate, Threshold } from '../model.js'
 import { urlAuthority } from '../route/url-host.js'
 import { claimOf, isWindowed, type Windowed } from './claims.js'
 import type { Inputs } from './inputs.js'
-import { resolveThreshold } from './leaves.js'
+import { type LeafPredicate, resolveThreshold } from './leaves.js'
 import { matchesWhole } from './regex.js'
 import { conforms, schemaValueOf } from './schema.js'
 import { inTimeWindow } from './time-window.js'
@@ -93,22 +93,7 @@ function run(predicate: Predicate, scene: Scene): Result {
   }
 }
 
-type OnInput = Extract<
-  Predicate,
-  {
-    kind:
-      | 'equals'
-      | 'in_set'
-      | 'not_in_set'
-      | 'regex'
-      | 'length'
-      | 'integer_range'
-      | 'decimal_compare'
-      | 'json_schema'
-      | 'url_host_in'
-      | 'hash_equals'
-  }
->
+type OnInput = Exclude<LeafPredicate, Windowed | { kind: 'exists' | 'absent' | 'time_window' }>
 
 function onInput(predicate: OnInput, scene: Scene): Result {
   const value = scene.inputs[predicate.input]
@@ -234,21 +219,15 @@ function ordered(value: Plain, op: CompareOp, to: Plain | undefined): boolean | 
   const left = parseDecimal(String(value))
   const right = parseDecimal(String(to))
   if (left === null || right === null) return null
-  const order = compareDecimals(left, right)
-  switch (op) {
-    case 'lt':
-      return order < 0
-    case 'lte':
-      return order <= 0
-    case 'gt':
-      return order > 0
-    case 'gte':
-      return order >= 0
-    case 'eq':
-      return order === 0
-    case 'ne':
-      return order !== 0
-  }
+  return HOLDS[op](compareDecimals(left, right))
+}
+const HOLDS: Readonly<Record<CompareOp, (order: number) => boolean>> = {
+  lt: (order) => order < 0,
+  lte: (order) => order <= 0,
+  gt: (order) => order > 0,
+  gte: (order) => order >= 0,
+  eq: (order) => order === 0,
+  ne: (order) => order !== 0,
 }
 
 function timeWindow(predicate: Extract<Predicate, { kind: 'time_window' }>, scene: Scene): Result {
