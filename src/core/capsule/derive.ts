@@ -1,16 +1,9 @@
 import { isHex64 } from '../bytes/hex.js'
 import type { EffectMode, EffectStatus, LedgerMode } from './model.js'
 import { NEVER_DISPATCH, type NeverDispatch } from './registries.js'
+import { EFFECT_STATUSES } from './shapes.js'
 
 /** What follows from a record's own members. Builder and verifier share it; neither may be given the result. */
-
-export const EFFECT_STATUSES = [
-  'planned',
-  'dispatched',
-  'confirmed',
-  'failed',
-  'reverted',
-] as const satisfies readonly EffectStatus[]
 
 export const isEffectStatus = (value: unknown): value is EffectStatus =>
   EFFECT_STATUSES.some((status) => status === value)

@@ -42,9 +42,10 @@ export const constraintRecord = s.record({
   evidence_digest: s.optional(s.digest),
 })
 
+export const EFFECT_STATUSES = ['planned', 'dispatched', 'confirmed', 'failed', 'reverted'] as const
 export const effect = s.record({
   type: s.text,
-  status: s.oneOf('planned', 'dispatched', 'confirmed', 'failed', 'reverted'),
+  status: s.oneOf(...EFFECT_STATUSES),
   irreversibility_class: irreversibility,
   effect_attestation: s.optional(s.oneOf(...EFFECT_ATTESTATIONS)),
   request_digest: s.optional(s.digest),
