@@ -44,7 +44,7 @@ const text = (value: unknown, where: string): void => {
   if (typeof value !== 'string' || value === '') refuse(`${where}: a non-empty string is required`)
 }
 
-/** Closed (DESIGN §5): a member smuggled in beside ours could pass for one of the profile's own. */
+/** Closed (DESIGN §5): an extra member beside ours could pass for one of the profile's own. */
 export const checkExtensions = (extensions: Extensions): void =>
   known(extensions, EXTENSION_NAMES, 'extensions')
 

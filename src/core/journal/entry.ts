@@ -1,7 +1,7 @@
 import type { StatementToSign } from '../statement/sign.js'
 import type { Envelope, Line, LineOf, MembersOf, PlainType, SignedType } from './vocabulary.js'
 
-/** What a writer hands to the journal: the members, and the text of them that the line will have. */
+/** What a writer gives the journal: the members, and the text of them that the line will have. */
 export type Entry =
   | { [T in PlainType]: PlainEntry<T> }[PlainType]
   | { [T in SignedType]: SignedEntry<T> }[SignedType]

@@ -13,7 +13,7 @@ import {
 
 /**
  * The verifier's canonical forms: absent-field normalization (seed §2) here, JCS (RFC 8785) by the
- * `canonicalize` package. What we build is written by plain-text.ts: two hands that must agree (DESIGN §5).
+ * `canonicalize` package. What we build is written by plain-text.ts: two implementations that must agree (DESIGN §5).
  */
 export type NumberFault = { readonly path: string; readonly kind: 'float' | 'unsafe_integer' }
 

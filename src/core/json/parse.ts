@@ -48,7 +48,7 @@ export function parse(input: string | Uint8Array, limits: Partial<ParseLimits> =
   return read.ok ? { ok: true, value: read.value } : read
 }
 
-/** The same, and whether the text was canonical already, so that nobody need write it again. */
+/** The same, and whether the text was canonical already, so that it need not be written again. */
 export function parseSourced(
   input: string | Uint8Array,
   limits: Partial<ParseLimits> = {},
@@ -102,7 +102,7 @@ class Reader {
       : null
   }
 
-  /** The byte at hand; NUL, which no token begins with, at the end. */
+  /** The current byte; NUL, which no token begins with, at the end. */
   #peek(): number {
     return this.at < this.#length ? (this.#bytes[this.at] as number) : 0
   }

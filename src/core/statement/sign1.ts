@@ -7,7 +7,7 @@ export type Sign1 = {
   /** As received: the signature covers these bytes, they are never encoded again. */
   readonly protectedBytes: Uint8Array
   readonly protected: CborMap
-  /** Anybody's to change: nothing here steers verification. */
+  /** Not protected by the signature: nothing here steers verification. */
   readonly unprotected: CborMap
   readonly payload: Uint8Array
   readonly signature: Uint8Array

@@ -1,8 +1,8 @@
 import type { VerdictClass } from '../capsule/registries.js'
 
 /**
- * The product's constitution: everything that can happen to a call, what the record then says and
- * what the caller is told (DESIGN §6, §7). One row per happening; the row's name is the stable code
+ * Everything that can happen to a call, what the record then says and what the caller gets (DESIGN §6,
+ * §7). One row for each; the row's name is the stable code
  * on the wire. `said` and `instead` are written for a model: what was refused, what to do instead.
  */
 export type Mount = 'proxy' | 'middleware' | 'governed_proxy' | 'function'

@@ -26,7 +26,7 @@ export type StatementResult = {
     readonly kid: string | null
     readonly alg: number | null
   }
-  /** Null until the signature holds: before that these are anybody's words. */
+  /** Null until the signature holds: before that the header is unproven. */
   readonly header: StatementHeader | null
   /** What is wrong with the header, alone or against the payload (seed §3.1). */
   readonly findings: readonly Finding[]

@@ -10,7 +10,7 @@ const DIGESTS: readonly (readonly [block: string, member: string])[] = [
 
 /**
  * What a result does not vouch for (promise 9). A bare capsule's id leaves `chain` and members that
- * normalize away unbound: anyone may change them, and only a signature would tell (seed §5.1).
+ * normalize away unbound: anyone may change them, and only a signature would show it (seed §5.1).
  */
 export function unchecked(capsule: JsonObject, options: Class1Options): string[] {
   const open: string[] = []

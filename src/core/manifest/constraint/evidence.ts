@@ -72,8 +72,8 @@ const MEMBERS = [
  */
 export function rederive(manifest: Manifest, evidence: Plain, crypto: Hashing): Rederived {
   if (!isRecord(evidence)) return refuse('evidence_malformed', 'evidence is an object')
-  const stranger = Object.keys(evidence).find((name) => !MEMBERS.includes(name))
-  if (stranger !== undefined) return refuse('evidence_malformed', `unknown member ${stranger}`)
+  const unknown = Object.keys(evidence).find((name) => !MEMBERS.includes(name))
+  if (unknown !== undefined) return refuse('evidence_malformed', `unknown member ${unknown}`)
   const { constraint: id, manifest_digest, outcome, salt, thresholds = {} } = evidence
   const inputs = judgedInputs(evidence)
   if (typeof id !== 'string' || typeof salt !== 'string' || inputs === null) {

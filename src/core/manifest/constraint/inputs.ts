@@ -17,7 +17,7 @@ export type Facts = {
 /** What a predicate sees and what its evidence keeps. An absent input is an absent member. */
 export type Inputs = { readonly [name: string]: Plain }
 
-/** A record of the caller's own: nobody else holds it. */
+/** A new record, which the caller may change. */
 export function selectInputs(constraint: Constraint, facts: Facts): Record<string, Plain> {
   const { select } = constraint
   const inputs = record<Plain>()

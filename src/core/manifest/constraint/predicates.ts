@@ -104,7 +104,7 @@ function onInput(predicate: OnInput, scene: Scene): Result {
     : decided(holds)
 }
 
-/** Null: cannot be told. */
+/** Null: cannot be decided. */
 function compare(predicate: OnInput, value: Plain, scene: Scene): boolean | null {
   switch (predicate.kind) {
     case 'equals': {

@@ -91,7 +91,7 @@ function checkUse(reader: Reader, draft: RuleDraft, id: string, constraint: Cons
   }
 }
 
-/** A literal of another type than the argument would never be equal, and nobody would be told. */
+/** A literal of another type than the argument would never be equal, without any error. */
 function checkLiterals(
   reader: Reader,
   draft: RuleDraft,

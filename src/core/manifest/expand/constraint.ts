@@ -14,7 +14,7 @@ import { type Fields, type Node, type Reader, record } from './tree.js'
 const OPTIONS = ['check_type', 'method', 'severity', 'on_fail', 'on_error']
 const FULL = [...OPTIONS, 'select', 'evidence_schema', 'thresholds', 'predicate']
 
-/** The full form is told by its `predicate`; anything else is the short one beside its options. */
+/** The full form is recognized by its `predicate`; anything else is the short one beside its options. */
 export function expandConstraint(
   reader: Reader,
   node: Node,

@@ -37,7 +37,7 @@ export function readShortForm(
 ): ShortForm {
   const thresholds = record<Plain>()
 
-  /** A literal, or `{by: input, of: {key: literal}}`; kept under a name told from where it stands. */
+  /** A literal, or `{by: input, of: {key: literal}}`; kept under a name that follows from its position. */
   function threshold(stem: string, member: Node | undefined, asText = false): Threshold | null {
     if (member === undefined) return null
     const lookup = member.value instanceof Map && member.value.has('by')

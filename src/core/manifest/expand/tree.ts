@@ -131,7 +131,7 @@ export function createReader(tree: SourceTree) {
   return { problems, problem, fields, list, text, texts, oneOf, flag, integer, plain }
 }
 
-/** Through and through: a loaded document is the same for whoever holds it. */
+/** Deeply: a loaded document is shared and must not change. */
 export function freeze<T>(value: T): T {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
     Object.freeze(value)

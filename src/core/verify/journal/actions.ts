@@ -25,7 +25,7 @@ export function createActions(
     if (effect && requestDigest !== of.request)
       findings.fault('action_request_mismatch', `seq ${seq}: seq ${of.seq} was to send another`)
     if (!of.halted || !effect) return
-    // Nothing says what became of it before the gate died: the capsule itself tells no more than that.
+    // Nothing says what became of it before the gate died: the capsule itself says no more than that.
     if (recovered) findings.warn('action_halted_recovered', `seq ${of.seq} stands behind its halt`)
     else findings.fault('action_sent_while_halted', `seq ${of.seq} stands behind its halt`)
   }

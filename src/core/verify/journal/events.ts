@@ -24,7 +24,7 @@ export function createEvents(
     unsigned = []
   }
   return {
-    /** Whether it may be built upon: its signature holds, it needs none, or there is no key to tell. */
+    /** Whether it may be built upon: its signature holds, it needs none, or there is no key to check it with. */
     check({ v, seq, type }: Link, event: Event, findings: Findings): boolean {
       if (!isSignedType(type) || isHeadType(type)) return true
       const signed = 'kid' in event && 'sig' in event

@@ -41,7 +41,7 @@ export type Complete =
 
 const VERSION_1 = 'a journal of version 1: no signed head covers it; `capsule-gate journal adopt`'
 const NO_KEYS = 'no keyring was given (--keys), so no signature was checked'
-/** A capsule whose key the keyring does not hold: it may be the gate's newer one, or anybody's. */
+/** A capsule whose key the keyring does not hold: it may be a newer one of the gate, or a foreign one. */
 const KEY_UNKNOWN = 'signature_kid_unknown'
 
 /** Every check of a journal, line by line as the bytes come. */

@@ -1,7 +1,7 @@
 import { clip } from '../finding.js'
 
 /**
- * Why something cannot be told although nothing was found wrong: a key, a head or a segment is not here.
+ * Why something cannot be decided although nothing was found wrong: a key, a head or a segment is not here.
  * One sentence each, in the order they were met; a hostile journal cannot make more of them.
  */
 export type Missing = ReturnType<typeof createMissing>
