@@ -5,12 +5,12 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { nodeCrypto } from '../dist/adapters/crypto-node.js'
 import { buildCapsule } from '../dist/capsule.js'
+import { hex } from '../dist/core/bytes/hex.js'
 import { HumanDecision } from '../dist/core/capsule/human.js'
 import { ObservedResponse } from '../dist/core/capsule/observation.js'
-import { hex } from '../dist/core/bytes/hex.js'
 import { thumbprint } from '../dist/core/statement/keys.js'
-import { sealStatement, toCose, toSeal } from '../dist/core/statement/seal.js'
-import { decodeSign1, sigStructure } from '../dist/core/statement/sign1.js'
+import { signStatement, toSign } from '../dist/core/statement/sign.js'
+import { decodeSign1, sigStructure, toCose } from '../dist/core/statement/sign1.js'
 import { verifyStatement } from '../dist/verify.js'
 import { floor, median, SHORT } from './stats.mjs'
 
@@ -107,8 +107,8 @@ function capsule(n) {
 }
 
 const statements = Array.from({ length: 200 }, (_, n) => {
-  const order = toSeal(capsule(n), 'agent_action')
-  const { protectedBytes, signature } = sealStatement(order, {
+  const order = toSign(capsule(n), 'agent_action')
+  const { protectedBytes, signature } = signStatement(order, {
     kid,
     sign: (message) => sign(null, message, pair.privateKey),
   })

@@ -157,7 +157,7 @@ describe('witnesses', () => {
   })
 
   it('lets one file write capsules', () => {
-    const writers = ['buildCapsule(', 'buildOutcome(', 'capsuleEntry(', 'toSeal('].flatMap((call) =>
+    const writers = ['buildCapsule(', 'buildOutcome(', 'capsuleEntry(', 'toSign('].flatMap((call) =>
       all.filter((s) => s.layer !== 'core' && code(s.text).includes(call)).map((s) => s.path),
     )
     expect([...new Set(writers)]).toEqual([join('gate', 'write-capsule.ts')])

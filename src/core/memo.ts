@@ -1,4 +1,17 @@
-/** Remembers the answers for the `limit` inputs used last; the least recently used goes first. */
+/** Computes once for each object, for as long as that lives. */
+export function oncePer<K extends object, T>(compute: (key: K) => T): (key: K) => T {
+  const held = new WeakMap<K, T>()
+  return (key) => {
+    let value = held.get(key)
+    if (value === undefined) {
+      value = compute(key)
+      held.set(key, value)
+    }
+    return value
+  }
+}
+
+/** Remembers the results for the `limit` inputs used last; the least recently used goes first. */
 export function memo<T>(limit: number, compute: (key: string) => T): (key: string) => T {
   const held = new Map<string, T>()
   return (key) => {

@@ -5,7 +5,7 @@ import { buildOutcome, type OutcomeInput } from '../core/capsule/outcome.js'
 import { capsuleEntry } from '../core/journal/entry.js'
 import type { About, Captured } from '../core/journal/lines/call.js'
 import { subjectUrn } from '../core/statement/header.js'
-import { toSeal } from '../core/statement/seal.js'
+import { toSign } from '../core/statement/sign.js'
 import type { EvidencePart, EvidenceRecord } from '../ports/evidence.js'
 import type { JournalEntry } from '../ports/journal.js'
 import type { Settlement } from '../ports/state.js'
@@ -71,7 +71,7 @@ function entryOf(capsule: Capsule, { what, settles, about, captured }: Happening
   const statement = what.kind === 'verdict' ? 'agent_action' : 'outcome'
   const subject =
     what.kind === 'outcome' ? subjectUrn(what.of.operator, what.of.actionId) : undefined
-  return capsuleEntry(toSeal(capsule, statement, subject), {
+  return capsuleEntry(toSign(capsule, statement, subject), {
     statement,
     capsule,
     ...(settles === undefined ? {} : { settles: { action_id, ...told(settles) } }),

@@ -70,7 +70,7 @@ export type Evidence = {
   getPublic(digest: string): Promise<Uint8Array | null>
   /** The id of the key that erasing would destroy; null where nothing was sealed under that scope. */
   keyOf(scope: ErasureScope): Promise<string | null>
-  /** Digest of the names of all records under that key (`sealedNames` of core/evidence), live or erased. */
+  /** Digest of the names of all records under that key (`namesDigest` of core/evidence), live or erased. */
   namesUnder(key: string): Promise<string>
   /** Destroys the key; MUST leave digests intact. Returns how many records went dark. */
   erase(scope: ErasureScope): Promise<number>

@@ -5,7 +5,7 @@ import { KEEP_BLOCKED } from '../../src/adapters/state/embedded/open-items.js'
 import type { RunningGate } from '../../src/app/open-gate.js'
 import { buildCapsule } from '../../src/core/capsule/build.js'
 import { capsuleEntry } from '../../src/core/journal/entry.js'
-import { toSeal } from '../../src/core/statement/seal.js'
+import { toSign } from '../../src/core/statement/sign.js'
 import type { JournalLine } from '../../src/ports/journal.js'
 import { type Plane, startPlane } from '../mounts/admin/harness.js'
 import { known } from '../support/lines.js'
@@ -50,7 +50,7 @@ async function block(gate: RunningGate, count: number): Promise<string[]> {
     )
     await journal.append(
       capsules.map((capsule) =>
-        capsuleEntry(toSeal(capsule, 'agent_action'), { statement: 'agent_action', capsule }),
+        capsuleEntry(toSign(capsule, 'agent_action'), { statement: 'agent_action', capsule }),
       ),
     )
     ids.push(...capsules.map(({ capsule_id }) => capsule_id))

@@ -13,7 +13,7 @@ import {
 } from '../../src/core/journal/vocabulary.js'
 import { subjectUrn } from '../../src/core/statement/header.js'
 import { type TestKey, testKey } from '../core/statement/sample.js'
-import { sealCapsule } from '../core/statement/seal-capsule.js'
+import { signCapsule } from '../core/statement/sign-capsule.js'
 
 /**
  * A gate's journal in memory, signed for real: lines of version 2, a HEAD per batch, seals per segment; or lines
@@ -113,7 +113,7 @@ export function sealedJournal({
     },
     capsule(capsule: Capsule, original?: Capsule): Entry {
       const statement = original === undefined ? 'agent_action' : 'outcome'
-      const { payload, protectedBytes, signature } = sealCapsule(capsule, {
+      const { payload, protectedBytes, signature } = signCapsule(capsule, {
         statement,
         kid: keys.statement.kid,
         sign: keys.statement.sign,

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { NAME_BYTES } from '../../core/evidence/sealed-names.js'
+import { NAME_BYTES } from '../../core/evidence/names.js'
 import { existsSync, readFileSync } from '../disk/files.js'
 import { type Frame, type Head, readFrame, scanSegment } from './frame.js'
 import { readKeys } from './key-store.js'

@@ -1,4 +1,4 @@
-import { NAME_BYTES } from '../../core/evidence/sealed-names.js'
+import { NAME_BYTES } from '../../core/evidence/names.js'
 import type { Head } from './frame.js'
 
 /** Where a record stands, and under which key: enough to count what an erasure darkens. */

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { isHex64 } from '../../core/bytes/hex.js'
 import { GateError } from '../../core/error.js'
-import { sealedNames } from '../../core/evidence/sealed-names.js'
+import { namesDigest } from '../../core/evidence/names.js'
 import type { ErasureScope, Evidence, EvidenceRecord } from '../../ports/evidence.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { existsSync, mkdirSync, readdirSync, unlinkSync } from '../disk/files.js'
@@ -147,7 +147,7 @@ function opened(
       mustBeOpen()
       await writer.drained()
       const slot = Buffer.from(key, 'hex').readUInt32BE(0)
-      return sealedNames(await namesUnder(shelf, slot), nodeCrypto)
+      return namesDigest(await namesUnder(shelf, slot), nodeCrypto)
     },
     async erase(scope) {
       mustBeOpen()

@@ -1,6 +1,6 @@
 import type { Plain } from '../../core/json/value.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
-import type { StatementToSeal } from '../../core/statement/seal.js'
+import type { StatementToSign } from '../../core/statement/sign.js'
 import type { Clock } from '../../ports/clock.js'
 import type {
   CapsuleFilter,
@@ -45,7 +45,7 @@ export type WrittenEntry = {
 }
 export type StatementEntry = WrittenEntry & {
   readonly type: 'CAPSULE'
-  readonly seal: StatementToSeal
+  readonly seal: StatementToSign
 }
 export type DriverEntry = WrittenEntry | StatementEntry
 

@@ -1,5 +1,5 @@
 import { base64url } from '../../core/bytes/base64url.js'
-import { sealStatement } from '../../core/statement/seal.js'
+import { signStatement } from '../../core/statement/sign.js'
 import type { Appended } from '../../ports/journal.js'
 import type { Signer } from '../../ports/signer.js'
 import { type Listed, listedOf } from './listed.js'
@@ -17,7 +17,7 @@ export function sealEntry(entry: HandedEntry, signer: Signer): SealedEntry {
   const { type, members, json, listed = listedOf(type, () => members ?? JSON.parse(json)) } = entry
   if (!('seal' in entry)) return { type, json, listed }
   const { payload, statement } = entry.seal
-  const made = sealStatement(entry.seal, {
+  const made = signStatement(entry.seal, {
     kid: signer.kid('statement'),
     sign: (message) => signer.sign('statement', message),
   })

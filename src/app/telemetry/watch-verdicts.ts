@@ -1,4 +1,4 @@
-import { methodOf } from '../../core/call/name.js'
+import { methodOf } from '../../core/call/parts.js'
 import type { Capsule } from '../../core/capsule/model.js'
 import type { Ending } from '../../gate/govern/exit.js'
 import type { Clock } from '../../ports/clock.js'

@@ -1,5 +1,5 @@
 import { utf8 } from '../bytes/text.js'
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { parse } from '../json/parse.js'
 import type { Plain } from '../json/value.js'
 import { evaluate } from '../manifest/constraint/evaluate.js'
@@ -47,7 +47,7 @@ export function brokenBound(
   constraints: ReadonlyMap<string, Constraint>,
   facts: Facts,
   now: string,
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
 ): string | null {
   for (const [name, constraint] of constraints) {
     if (evaluate(name, constraint, facts, { now, prior: null }, crypto).result !== 'pass')

@@ -1,71 +1,68 @@
-import type { Octets } from '../capsule/model.js'
 import type { IrreversibilityClass } from '../capsule/registries.js'
-import { exactText } from '../json/exact-text.js'
+import { irreversibility, octets, onExpiry } from '../capsule/shapes.js'
+import { canonicalOf } from '../json/build.js'
+import * as s from '../json/shape.js'
 import type { Plain } from '../json/value.js'
-import type { ArgValue } from '../manifest/constraint/typed-value.js'
+import { evidenceForm } from '../manifest/constraint/inputs.js'
 import type { Hitl } from '../manifest/model.js'
 import type { Args } from '../manifest/route/read-result.js'
-import { deadlineAt, expiryInWords, expiryOf, type OnExpiry } from './deadline.js'
+import { deadlineAt, expiryInWords, expiryOf } from './deadline.js'
+
+const pair = s.tuple(s.anyText, s.anyText)
+/** Exact: numbers are text, and an empty list says its count (normalization would drop it, seed §2). */
+const argument = s.record({
+  type: s.oneOf('string', 'integer', 'decimal', 'boolean', 'strings', 'object', 'objects'),
+  value: s.json,
+})
+export type ShownArgument = s.Of<typeof argument>
 
 /** What a human is shown, whole, and what their decision is bound to by its JSON-DIGEST (promise 4, 5). */
-export type ApprovalDocument = {
-  readonly document: 'gate.approval/v1'
-  readonly approval_id: string
-  readonly operator: string
-  readonly agent: string
-  readonly developer: string
-  readonly tool: string
-  readonly arguments: { readonly [name: string]: ShownArgument }
-  /** What goes out with the call although no rule looked at it. Absent before it was told. */
-  readonly not_judged?: {
-    readonly query: readonly (readonly [name: string, value: string])[]
-    /** JSON pointers into the body. */
-    readonly members: readonly string[]
-    /** No rule reads the body at all. */
-    readonly body: boolean
-  }
-  readonly request: {
-    readonly method: string | null
-    readonly upstream: string | null
-    readonly target: string | null
-    readonly headers: readonly (readonly [name: string, value: string])[]
-    readonly octets: Octets
+export const document = s.record({
+  document: s.only('gate.approval/v1'),
+  approval_id: s.text,
+  operator: s.text,
+  agent: s.text,
+  developer: s.text,
+  tool: s.text,
+  arguments: s.mapOf(argument),
+  /** What goes out with the call although no rule read it, members by JSON pointer. Absent from older documents. */
+  not_judged: s.optional(
+    s.record({ query: s.list(pair), members: s.list(s.anyText), body: s.flag }),
+  ),
+  request: s.record({
+    method: s.nullable(s.anyText),
+    upstream: s.nullable(s.anyText),
+    target: s.nullable(s.anyText),
+    headers: s.list(pair),
+    octets,
     /** The body's exact text; null where it is no text or too long to be read by a person. */
-    readonly body: string | null
-  }
-  readonly routed_by: {
-    readonly kind: 'policy' | 'constraint'
-    readonly ids: readonly string[]
+    body: s.nullable(s.anyText),
+  }),
+  routed_by: s.record({
+    kind: s.oneOf('policy', 'constraint'),
+    ids: s.list(s.anyText),
     /** The operator's own words (`@reason`), never the agent's. */
-    readonly reason: string | null
-  }
-  readonly irreversibility: { readonly class: IrreversibilityClass; readonly words: string }
-  readonly requested_at: string
-  readonly deadline: { readonly at: string; readonly on_expiry: OnExpiry; readonly words: string }
-  readonly quorum: number
-  readonly roles: readonly string[]
-  readonly min_assurance: Hitl['min_assurance']
-  readonly on_approval: Hitl['on_approval']
-  readonly request_digest: string
-  readonly policy_digest: string
-  readonly manifest_digest: string
+    reason: s.nullable(s.anyText),
+  }),
+  irreversibility: s.record({ class: irreversibility, words: s.anyText }),
+  requested_at: s.time,
+  deadline: s.record({ at: s.time, on_expiry: onExpiry, words: s.anyText }),
+  quorum: s.count,
+  roles: s.list(s.text),
+  min_assurance: s.oneOf('L1', 'L2', 'L3'),
+  on_approval: s.oneOf('retry', 'dispatch'),
+  request_digest: s.digest,
+  policy_digest: s.digest,
+  manifest_digest: s.digest,
   /** The document's digest is public; its content must not be guessable from it (seed §13). */
-  readonly salt: string
-}
+  salt: s.text,
+})
+export type ApprovalDocument = s.Of<typeof document>
 
-/** Exact: numbers are text, and an empty list says its count (normalization would drop it, seed §2). */
-export type ShownArgument = { readonly type: ArgValue['type']; readonly value: Plain }
-
+type FromHitl = 'quorum' | 'roles' | 'min_assurance' | 'on_approval'
 export type ToDocument = Omit<
   ApprovalDocument,
-  | 'document'
-  | 'arguments'
-  | 'irreversibility'
-  | 'deadline'
-  | 'quorum'
-  | 'roles'
-  | 'min_assurance'
-  | 'on_approval'
+  'document' | 'arguments' | 'irreversibility' | 'deadline' | FromHitl
 > & {
   readonly args: Args
   readonly irreversibility: IrreversibilityClass
@@ -101,22 +98,28 @@ export function approvalDocument(of: ToDocument): ApprovalDocument {
 
 export function argumentsOf(args: Args): ApprovalDocument['arguments'] {
   const out: { [name: string]: ShownArgument } = Object.create(null)
-  for (const [name, arg] of args) out[name] = { type: arg.type, value: exact(arg) }
+  for (const [name, arg] of args) {
+    const { type } = arg
+    // An empty list is shown as one; evidence leaves its items out.
+    const value =
+      type === 'strings' ? { count: arg.value.length, items: arg.value } : evidenceForm(arg)
+    out[name] = { type, value }
+  }
   return out
 }
 
-function exact(arg: ArgValue): Plain {
-  switch (arg.type) {
-    case 'string':
-    case 'decimal':
-    case 'boolean':
-      return arg.value
-    case 'integer':
-      return arg.value.toString()
-    case 'strings':
-      return { count: arg.value.length, items: arg.value }
-    case 'object':
-    case 'objects':
-      return exactText(arg.value)
-  }
-}
+/**
+ * Which call a refusal is about: the tool and what was read of the call, not how it was spelt. Other headers,
+ * keys, white space, member order or zeros behind a decimal point make no other call. The journal has a keyed
+ * digest of it, so that small arguments cannot be guessed (promise 8).
+ */
+export const callText = (call: {
+  readonly tool: string
+  readonly args: Args
+  readonly letThrough: Plain
+}): string =>
+  canonicalOf({
+    tool: call.tool,
+    arguments: argumentsOf(call.args),
+    let_through: call.letThrough,
+  })

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import type { Plain } from '../json/value.js'
 import { evaluate } from '../manifest/constraint/evaluate.js'
 import { type Facts, usesClock } from '../manifest/constraint/inputs.js'
@@ -12,7 +12,6 @@ export type Bounded = {
   readonly agent: string
   readonly operator: string
 }
-type Sha256 = Pick<Crypto, 'sha256'>
 
 /**
  * What is wrong with bounds that can be read: one that no call breaks bounds nothing, and a grant whose
@@ -22,7 +21,7 @@ type Sha256 = Pick<Crypto, 'sha256'>
 export function hollowBounds(
   bounds: ReadonlyMap<string, Constraint>,
   of: Bounded,
-  crypto: Sha256,
+  crypto: Hashing,
 ): readonly string[] {
   const problems: string[] = []
   for (const [name, bound] of bounds) {
@@ -47,7 +46,7 @@ const HOURS_OF_A_WEEK = Array.from({ length: 168 }, (_, hour) =>
 /** Few bounds read more than two inputs; those of more are tried on this many calls. */
 const MOST_CALLS = 4_000
 
-function isBroken(bound: Constraint, of: Bounded, crypto: Sha256): boolean {
+function isBroken(bound: Constraint, of: Bounded, crypto: Hashing): boolean {
   const moments = usesClock(bound.predicate) ? HOURS_OF_A_WEEK : HOURS_OF_A_WEEK.slice(0, 1)
   for (const facts of callsFor(bound, of)) {
     for (const now of moments) {

@@ -83,7 +83,7 @@ export function spreadOfBody({ args }: ToolRule, schemas: readonly Plain[]): str
   const base: Record<string, Plain> = {}
   for (const { from, type, optional } of Object.values(args)) {
     if (from.in === 'body' && !optional)
-      place(base, from.pointer.split('/').slice(1), SAMPLES[type])
+      setAt(base, from.pointer.split('/').slice(1), SAMPLES[type])
   }
   const bodies: Plain[] = [base, { ...base, unread: 1 }]
   for (const schema of schemas) {
@@ -92,12 +92,12 @@ export function spreadOfBody({ args }: ToolRule, schemas: readonly Plain[]): str
   return bodies.map((body) => JSON.stringify(body))
 }
 
-function place(into: Record<string, Plain>, path: readonly string[], value: Plain): void {
+function setAt(into: Record<string, Plain>, path: readonly string[], value: Plain): void {
   const [name = '', ...rest] = path
   if (rest.length === 0) into[name] = value
   else {
     const inner: Record<string, Plain> = { ...(into[name] as Record<string, Plain> | undefined) }
-    place(inner, rest, value)
+    setAt(inner, rest, value)
     into[name] = inner
   }
 }

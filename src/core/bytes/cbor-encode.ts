@@ -38,7 +38,7 @@ export class CborWriter {
   }
 
   textString(text: string): void {
-    // TextEncoder would write U+FFFD in its place: a claim nobody made.
+    // TextEncoder would write U+FFFD instead: a claim that was never made.
     if (LONE_SURROGATE.test(text)) throw new TypeError('a lone surrogate has no CBOR text form')
     const bytes = utf8(text)
     this.head(3, bytes.length)

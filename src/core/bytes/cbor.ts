@@ -1,3 +1,4 @@
+import { Refusal, type Refused } from './refusal.js'
 import { fromUtf8 } from './text.js'
 
 /**
@@ -27,38 +28,24 @@ export class CborTag {
   }
 }
 
-export type CborFailure = {
-  readonly ok: false
-  readonly code:
-    | 'too_large'
-    | 'too_deep'
-    | 'truncated'
-    | 'indefinite'
-    | 'non_minimal'
-    | 'duplicate_key'
-    | 'key_type'
-    | 'not_utf8'
-    | 'float'
-    | 'tag'
-    | 'simple'
-    | 'reserved'
-    | 'trailing'
-  readonly at: number
-}
-export type CborRead = { readonly ok: true; readonly value: Cbor } | CborFailure
+type CborFault =
+  | 'too_large'
+  | 'too_deep'
+  | 'truncated'
+  | 'indefinite'
+  | 'non_minimal'
+  | 'duplicate_key'
+  | 'key_type'
+  | 'not_utf8'
+  | 'float'
+  | 'tag'
+  | 'simple'
+  | 'reserved'
+  | 'trailing'
+export type CborRead = { readonly ok: true; readonly value: Cbor } | Refused<CborFault>
 
 export const MAX_BYTES = 1024 * 1024
 export const MAX_DEPTH = 16
-
-class Refusal extends Error {
-  readonly code: CborFailure['code']
-  readonly at: number
-  constructor(code: CborFailure['code'], at: number) {
-    super(code)
-    this.code = code
-    this.at = at
-  }
-}
 
 /** One value and nothing after it. Never throws; work is linear in the input. */
 export function decodeCbor(bytes: Uint8Array, options: { epochTag?: boolean } = {}): CborRead {
@@ -66,12 +53,15 @@ export function decodeCbor(bytes: Uint8Array, options: { epochTag?: boolean } = 
   try {
     const reader = new Reader(bytes, options.epochTag === true)
     const value = reader.value(0)
-    if (reader.at < bytes.length) return { ok: false, code: 'trailing', at: reader.at }
-    return { ok: true, value }
+    return reader.at < bytes.length ? refuse('trailing', reader.at) : { ok: true, value }
   } catch (error) {
-    if (error instanceof Refusal) return { ok: false, code: error.code, at: error.at }
+    if (error instanceof Refusal) return error.refused
     throw error
   }
+}
+
+function refuse(code: CborFault, at: number): never {
+  throw new Refusal(code, at)
 }
 
 class Reader {
@@ -110,26 +100,26 @@ class Reader {
 
   #byte(): number {
     const byte = this.#bytes[this.at]
-    if (byte === undefined) throw new Refusal('truncated', this.at)
+    if (byte === undefined) refuse('truncated', this.at)
     this.at++
     return byte
   }
 
   #argument(info: number, start: number): number | bigint {
     if (info < 24) return info
-    if (info > 27) throw new Refusal(info === 31 ? 'indefinite' : 'reserved', start)
+    if (info > 27) refuse(info === 31 ? 'indefinite' : 'reserved', start)
     const width = 1 << (info - 24)
     let value = 0
     if (width < 8) {
       for (let i = 0; i < width; i++) value = value * 256 + this.#byte()
       const least = width === 1 ? 24 : width === 2 ? 0x100 : 0x10000
-      if (value < least) throw new Refusal('non_minimal', start)
+      if (value < least) refuse('non_minimal', start)
       return value
     }
     let high = 0
     for (let i = 0; i < 4; i++) high = high * 256 + this.#byte()
     for (let i = 0; i < 4; i++) value = value * 256 + this.#byte()
-    if (high === 0) throw new Refusal('non_minimal', start)
+    if (high === 0) refuse('non_minimal', start)
     return high < 0x200000 ? high * 0x100000000 + value : (BigInt(high) << 32n) | BigInt(value)
   }
 
@@ -137,24 +127,24 @@ class Reader {
   #length(info: number, start: number, bytesEach = 1): number {
     const count = this.#argument(info, start)
     const left = this.#bytes.length - this.at
-    if (typeof count === 'bigint' || count * bytesEach > left) throw new Refusal('truncated', start)
+    if (typeof count === 'bigint' || count * bytesEach > left) refuse('truncated', start)
     return count
   }
 
   #take(length: number, start: number): Uint8Array {
-    if (length > this.#bytes.length - this.at) throw new Refusal('truncated', start)
+    if (length > this.#bytes.length - this.at) refuse('truncated', start)
     this.at += length
     return this.#bytes.subarray(this.at - length, this.at)
   }
 
   #text(length: number, start: number): string {
     const text = fromUtf8(this.#take(length, start))
-    if (text === null) throw new Refusal('not_utf8', start)
+    if (text === null) refuse('not_utf8', start)
     return text
   }
 
   #array(info: number, depth: number, start: number): readonly Cbor[] {
-    if (depth > MAX_DEPTH) throw new Refusal('too_deep', start)
+    if (depth > MAX_DEPTH) refuse('too_deep', start)
     const count = this.#length(info, start)
     const out: Cbor[] = []
     for (let i = 0; i < count; i++) out.push(this.value(depth))
@@ -162,16 +152,16 @@ class Reader {
   }
 
   #map(info: number, depth: number, start: number): CborMap {
-    if (depth > MAX_DEPTH) throw new Refusal('too_deep', start)
+    if (depth > MAX_DEPTH) refuse('too_deep', start)
     const count = this.#length(info, start, 2)
     const out = new Map<CborKey, Cbor>()
     for (let i = 0; i < count; i++) {
       const at = this.at
       const key = this.value(depth)
       if (typeof key !== 'number' && typeof key !== 'string' && typeof key !== 'bigint') {
-        throw new Refusal('key_type', at)
+        refuse('key_type', at)
       }
-      if (out.has(key)) throw new Refusal('duplicate_key', at)
+      if (out.has(key)) refuse('duplicate_key', at)
       out.set(key, this.value(depth))
     }
     return out
@@ -179,10 +169,10 @@ class Reader {
 
   #tag(info: number, depth: number, start: number): CborTag {
     const tag = this.#argument(info, start)
-    if (tag !== 1 || !this.#epochTag) throw new Refusal('tag', start)
+    if (tag !== 1 || !this.#epochTag) refuse('tag', start)
     const at = this.at
     const seconds = this.value(depth)
-    if (typeof seconds !== 'number' && typeof seconds !== 'bigint') throw new Refusal('tag', at)
+    if (typeof seconds !== 'number' && typeof seconds !== 'bigint') refuse('tag', at)
     return new CborTag(seconds)
   }
 }
@@ -196,6 +186,6 @@ function simple(info: number, at: number): boolean | null {
   if (info === 20) return false
   if (info === 21) return true
   if (info === 22) return null
-  if (info === 31) throw new Refusal('indefinite', at)
-  throw new Refusal(info >= 25 && info <= 27 ? 'float' : 'simple', at)
+  if (info === 31) refuse('indefinite', at)
+  refuse(info >= 25 && info <= 27 ? 'float' : 'simple', at)
 }

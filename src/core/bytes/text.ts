@@ -1,5 +1,5 @@
 /**
- * The one door to the platform's text codecs. Core compiles without DOM or Node types, so the two
+ * The only access to the platform's text codecs. Core compiles without DOM or Node types, so the two
  * globals that every JavaScript host has are named here structurally and nowhere else.
  */
 declare const TextEncoder: new () => { encode(text: string): Uint8Array<ArrayBuffer> }

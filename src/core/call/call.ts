@@ -23,7 +23,7 @@ type Common = {
   readonly approvalId: string | null
   /** Prefer: wait=n, already capped. */
   readonly waitSeconds: number
-  /** Whether nobody is there any more to hear the answer; absent where a mount cannot tell. */
+  /** Whether the caller has disconnected; absent where a mount cannot know. */
   readonly callerLeft?: () => boolean
 }
 

@@ -12,18 +12,10 @@ export type CapturedHead = {
 
 /** The head that `capture: full` keeps beside the octets; a function's arguments need none. */
 export function capturedHead(call: ReadCall): CapturedHead | null {
-  switch (call.kind) {
-    case 'http': {
-      const [type, second] = call.headers.filter(([name]) => name === 'content-type')
-      return {
-        method: call.method,
-        target: call.target,
-        content_type: type === undefined || second !== undefined ? null : type[1],
-      }
-    }
-    case 'function':
-      return null
-  }
+  if (call.kind === 'function') return null
+  const { method, target } = call
+  const [type, second] = call.headers.filter(([name]) => name === 'content-type')
+  return { method, target, content_type: second === undefined ? (type?.[1] ?? null) : null }
 }
 
 /** The head as `capture: full` kept it; null where the octets are no such head. */

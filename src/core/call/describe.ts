@@ -5,14 +5,14 @@ import type { ToolRule } from '../manifest/model.js'
 import { boundHeaders } from '../manifest/route/headers.js'
 import type { Args } from '../manifest/route/read-result.js'
 import type { Header, ReadCall } from './call.js'
-import { octetsOf } from './octets.js'
+import { octetsOf } from './parts.js'
 
 export type Described = Pick<ApprovalDocument, 'tool' | 'arguments' | 'request'>
 
 /** A body that a person could read in one sitting; longer ones are shown by their digest. */
 const READABLE_BYTES = 64 * 1024
 
-/** The call as its approval document tells it to a human. */
+/** The call as its approval document shows it to a human. */
 export function describeCall(known: {
   readonly call: ReadCall
   readonly rule: ToolRule
@@ -35,14 +35,9 @@ export function describeCall(known: {
 type Address = Pick<Described['request'], 'method' | 'upstream' | 'target' | 'headers'>
 
 function addressOf(call: ReadCall, rule: ToolRule): Address {
-  switch (call.kind) {
-    case 'http': {
-      const { method, upstream, target } = call
-      return { method, upstream, target, headers: shownHeaders(call.headers, rule) }
-    }
-    case 'function':
-      return { method: null, upstream: null, target: null, headers: [] }
-  }
+  if (call.kind === 'function') return { method: null, upstream: null, target: null, headers: [] }
+  const { method, upstream, target } = call
+  return { method, upstream, target, headers: shownHeaders(call.headers, rule) }
 }
 
 /** By name: their order among each other says nothing, so it is no difference. */

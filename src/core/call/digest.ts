@@ -1,15 +1,15 @@
 import type { Octets } from '../capsule/model.js'
-import type { Crypto } from '../crypto/crypto.js'
-import { canonicalOf, jsonDigest } from '../json/build.js'
+import type { Hashing } from '../crypto/crypto.js'
+import { bytesDigest, canonicalOf, jsonDigest } from '../json/build.js'
 import type { Plain } from '../json/value.js'
 import type { ToolRule } from '../manifest/model.js'
 import { boundHeaders } from '../manifest/route/headers.js'
 import type { Header, ReadCall } from './call.js'
-import { octetsOf, tellOctets } from './octets.js'
+import { contentTypeOf, octetsOf } from './parts.js'
 
 /** What a digest is made with; the tenant's keys are used where the tool says so. */
 export type Digesting = {
-  readonly crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>
+  readonly crypto: Hashing
   readonly tenant: {
     requestOctets(octets: Uint8Array): string
     requestSalt(request: string): string
@@ -30,7 +30,7 @@ export type Digested = { readonly requestDigest: string; readonly requestOctets:
  */
 export function digestRequest(call: ReadCall, rule: ToolRule, using: Digesting): Digested {
   const salted = isSalted(rule)
-  const requestOctets = tellOctets(call, salted ? using.tenant.requestOctets : null, using.crypto)
+  const requestOctets = describeOctets(call, salted, using)
   const bound = boundMembers(boundHeaders(rule), call, rule, requestOctets)
   if (salted) bound.salt = using.tenant.requestSalt(canonicalOf(bound))
   return { requestDigest: jsonDigest(bound, using.crypto), requestOctets }
@@ -42,7 +42,7 @@ export function digestRequest(call: ReadCall, rule: ToolRule, using: Digesting):
  * Before one key per use a salted digest had the tenant's secret in it; 0.1 bound no header but those of
  * `bind_headers`. Both go with 0.3: by then all of them are over.
  */
-export function olderDigests(known: Told, using: Digesting): readonly Digested[] {
+export function olderDigests(known: Digestible, using: Digesting): readonly Digested[] {
   const { call, rule } = known
   const requestOctets = olderOctets(known, using)
   const digested = (names: ReadonlySet<string>): Digested => {
@@ -56,16 +56,29 @@ export function olderDigests(known: Told, using: Digesting): readonly Digested[]
   return isSalted(rule) ? [digested(boundHeaders(rule)), of01] : [of01]
 }
 
-/** The octets as earlier versions told them: of salted tools a SHA-256 over secret and octets. */
-export function olderOctets({ call, rule, requestOctets }: Told, { tenant }: Digesting): Octets {
+/** The octets as earlier versions recorded them: of salted tools a SHA-256 over secret and octets. */
+export function olderOctets(
+  { call, rule, requestOctets }: Digestible,
+  { tenant }: Digesting,
+): Octets {
   if (!isSalted(rule)) return requestOctets
   return { ...requestOctets, alg: 'sha-256', digest: tenant.older.requestOctets(octetsOf(call)) }
 }
 
-type Told = {
+type Digestible = {
   readonly call: ReadCall
   readonly rule: ToolRule
   readonly requestOctets: Octets
+}
+
+/** Digest and length of the octets, under the type they came with. */
+function describeOctets(call: ReadCall, salted: boolean, { tenant, crypto }: Digesting): Octets {
+  const bytes = octetsOf(call)
+  const type = contentTypeOf(call)
+  const { length } = bytes
+  const alg = salted ? 'hmac-sha-256' : 'sha-256'
+  const digest = salted ? tenant.requestOctets(bytes) : bytesDigest(bytes, crypto)
+  return type === undefined ? { alg, digest, length } : { alg, content_type: type, digest, length }
 }
 
 const isSalted = (rule: ToolRule): boolean => rule.digest_salt === 'tenant'
@@ -77,19 +90,15 @@ function boundMembers(
   octets: Octets,
 ): { [name: string]: Plain } {
   const body = { alg: octets.alg, digest: octets.digest, length: octets.length }
-  switch (call.kind) {
-    case 'http':
-      return {
-        body,
-        content_type: octets.content_type ?? null,
-        headers: valuesOf(names, call.headers),
-        method: call.method,
-        target: call.target,
-        tool,
-        upstream: call.upstream,
-      }
-    case 'function':
-      return { arguments: body, server: 'function', tool }
+  if (call.kind === 'function') return { arguments: body, server: 'function', tool }
+  return {
+    body,
+    content_type: octets.content_type ?? null,
+    headers: valuesOf(names, call.headers),
+    method: call.method,
+    target: call.target,
+    tool,
+    upstream: call.upstream,
   }
 }
 

@@ -1,9 +1,12 @@
 import { utf8 } from '../bytes/text.js'
+import { parse } from '../json/parse.js'
+import { anyText, either, list, nullable, only, read, record, tuple } from '../json/shape.js'
+import { toPlain } from '../json/value.js'
 import type { ToolRule } from '../manifest/model.js'
 import { isForwardable } from '../manifest/route/headers.js'
-import { type Agent, frozenAgent } from './agent.js'
+import { type Agent, agent, frozenAgent } from './agent.js'
 import type { Header, ReadCall } from './call.js'
-import { octetsOf } from './octets.js'
+import { octetsOf } from './parts.js'
 
 /** A call at rest: what `thaw` makes the same call of again. */
 export type Frozen = { readonly head: Uint8Array; readonly body: Uint8Array }
@@ -15,21 +18,58 @@ export const freeze = (call: ReadCall, rule: ToolRule, agent: Agent): Frozen => 
 })
 
 function headOf(call: ReadCall, rule: ToolRule) {
-  switch (call.kind) {
-    case 'http':
-      return {
-        kind: 'http',
-        method: call.method,
-        upstream: call.upstream,
-        target: call.target,
-        headers: call.headers.filter(([name]) => isKept(name, rule)),
-        tool: call.tool,
-      }
-    case 'function':
-      return { kind: 'function', tool: call.tool }
+  if (call.kind === 'function') return { kind: 'function', tool: call.tool }
+  return {
+    kind: 'http',
+    method: call.method,
+    upstream: call.upstream,
+    target: call.target,
+    headers: call.headers.filter(([name]) => isKept(name, rule)),
+    tool: call.tool,
   }
 }
 
 const isKept = (name: Header[0], { forward_headers, bind_headers }: ToolRule): boolean =>
   isForwardable(name) &&
   (name === 'content-encoding' || forward_headers.includes(name) || bind_headers.includes(name))
+
+const head = either(
+  ({ kind }) => kind === 'http',
+  record({
+    kind: only('http'),
+    method: anyText,
+    upstream: anyText,
+    target: anyText,
+    headers: list(tuple(anyText, anyText)),
+    tool: nullable(anyText),
+    agent,
+  }),
+  record({ kind: only('function'), tool: anyText, agent }),
+)
+
+/**
+ * The call as it was frozen, to be run for the approval it waited for, and who had made it. Null where
+ * the head is not what `freeze` writes: nothing is sent of a call that cannot be read whole.
+ */
+export function thaw(
+  frozen: Frozen,
+  approvalId: string,
+): { readonly call: ReadCall; readonly agent: Agent } | null {
+  const parsed = parse(frozen.head)
+  const got = parsed.ok ? read(head, toPlain(parsed.value)) : null
+  if (!got?.ok) return null
+  const sent = got.value
+  const common = {
+    caller: { bearer: null, certificate: null, asserted: null, source: 'approval' },
+    idempotencyKey: null,
+    approvalId,
+    waitSeconds: 0,
+  }
+  if (sent.kind === 'function') {
+    const { kind, tool, agent } = sent
+    return { call: { kind, tool, argumentsJson: frozen.body, ...common }, agent }
+  }
+  const { kind, method, upstream, target, headers, tool, agent } = sent
+  const body = { kind: 'read', bytes: frozen.body } as const
+  return { call: { kind, method, upstream, target, headers, tool, body, ...common }, agent }
+}

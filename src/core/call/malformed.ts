@@ -16,7 +16,7 @@ export type Malformed = keyof typeof WORDS | `${typeof TWICE}${string}`
 const TWICE = 'header_twice:'
 export const headerTwice = (name: string): Malformed => `${TWICE}${name}`
 
-/** As the caller is told. */
+/** As the caller reads it. */
 export const malformedInWords = (fault: Malformed): string =>
   isTwice(fault) ? `the header ${fault.slice(TWICE.length)} occurs twice` : WORDS[fault]
 

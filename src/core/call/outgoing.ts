@@ -1,5 +1,6 @@
 import type { ToolRule } from '../manifest/model.js'
 import { isForwardable } from '../manifest/route/headers.js'
+import { oncePer } from '../memo.js'
 import type { Header, ReadCall } from './call.js'
 
 type ForwardRule = Pick<ToolRule, 'forward_headers'>
@@ -15,28 +16,16 @@ export type Outgoing = {
 
 /** Only the headers the rule lists (DESIGN §3). Null: the call does not go out over HTTP. */
 export function outgoing(call: ReadCall, rule: ForwardRule): Outgoing | null {
-  switch (call.kind) {
-    case 'http': {
-      const forwarded = forwardedBy(rule)
-      const headers: Header[] = []
-      for (const header of call.headers) if (forwarded.has(header[0])) headers.push(header)
-      const { upstream, method, target } = call
-      return { upstream, method, target, headers, body: call.body.bytes }
-    }
-    case 'function':
-      return null
-  }
+  if (call.kind === 'function') return null
+  const forwarded = forwardedBy(rule)
+  const headers: Header[] = []
+  for (const header of call.headers) if (forwarded.has(header[0])) headers.push(header)
+  const { upstream, method, target } = call
+  return { upstream, method, target, headers, body: call.body.bytes }
 }
 
-/** Worked out once per rule: rules outlive calls. */
-const known = new WeakMap<ForwardRule, ReadonlySet<string>>()
-
-function forwardedBy(rule: ForwardRule): ReadonlySet<string> {
-  let names = known.get(rule)
-  if (names === undefined) {
-    // A body's coding is a label that goes with its octets: without it they would be other octets.
-    names = new Set(['content-encoding', ...rule.forward_headers.filter(isForwardable)])
-    known.set(rule, names)
-  }
-  return names
-}
+/** A body's coding is a label that goes with its octets: without it they would be other octets. */
+const forwardedBy = oncePer(
+  ({ forward_headers }: ForwardRule): ReadonlySet<string> =>
+    new Set(['content-encoding', ...forward_headers.filter(isForwardable)]),
+)

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { canonicalOf, jsonDigest, textDigest } from '../json/build.js'
 import { isNormalText, plainText } from '../json/plain-text.js'
 import type { Plain } from '../json/value.js'
@@ -17,15 +17,13 @@ import {
   FORMAT_VERSION,
   SPEC_VERSION,
 } from './model.js'
+import { EXTENSIONS } from './shapes.js'
 
 /**
  * One capsule from one verdict. Types refuse what is dishonest; for callers without types the same
  * refusals throw here. Whatever comes out passes Class 1 in the strict profile.
  */
-export function buildCapsule(
-  input: CapsuleInput,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
-): Capsule {
+export function buildCapsule(input: CapsuleInput, crypto: Hashing): Capsule {
   checkInput(input)
   const human = assentBehind(input)
   const given = input.extensions['dev.capsulegate.decision_id']
@@ -61,8 +59,8 @@ export type Parts = {
   readonly supersedes: string | undefined
 }
 
-/** Shared by `buildCapsule` and `buildOutcome`; the modes are derived here and given by nobody. */
-export function assemble(parts: Parts, crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>): Capsule {
+/** Shared by `buildCapsule` and `buildOutcome`; the modes are derived here and never given. */
+export function assemble(parts: Parts, crypto: Hashing): Capsule {
   const { identity, extensions, effect, constraints, supersedes } = parts
   checkExtensions(extensions)
   const head: Head = {
@@ -116,7 +114,7 @@ function written(
   head: Head,
   tail: Tail,
   chain: Chain | undefined,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
+  crypto: Hashing,
 ): { readonly capsule_id: string; readonly payload: string } {
   const before = plainText(head, 'as_is').slice(0, -1)
   const after = plainText(tail as Plain, 'as_is').slice(1)
@@ -130,7 +128,7 @@ function written(
 
 /** The same as an object; a member that is not there is absent, not undefined. */
 function capsuleOf(head: Head, tail: Tail, capsule_id: string, chain: Chain | undefined): Capsule {
-  const capsule: { -readonly [Name in keyof Capsule]: Capsule[Name] } = {
+  const capsule: Writable = {
     spec_version: tail.spec_version,
     format_version: tail.format_version,
     capsule_id,
@@ -142,33 +140,21 @@ function capsuleOf(head: Head, tail: Tail, capsule_id: string, chain: Chain | un
     assurance: head.assurance,
     disposition: tail.disposition,
   }
-  const {
-    'dev.capsulegate.deadline': deadline,
-    'dev.capsulegate.decision_id': decisionId,
-    'dev.capsulegate.intent_ref': intentRef,
-    'dev.capsulegate.manifest_digest': manifestDigest,
-    'dev.capsulegate.mode': mode,
-    'dev.capsulegate.outcome_of': outcomeOf,
-    'dev.capsulegate.policy_digest': policyDigest,
-    'dev.capsulegate.recovered': recovered,
-    effect,
-    constraints,
-  } = tail
-  if (manifestDigest !== undefined) capsule['dev.capsulegate.manifest_digest'] = manifestDigest
-  if (policyDigest !== undefined) capsule['dev.capsulegate.policy_digest'] = policyDigest
-  if (mode !== undefined) capsule['dev.capsulegate.mode'] = mode
-  if (decisionId !== undefined) capsule['dev.capsulegate.decision_id'] = decisionId
-  if (intentRef !== undefined) capsule['dev.capsulegate.intent_ref'] = intentRef
-  if (deadline !== undefined) capsule['dev.capsulegate.deadline'] = deadline
-  if (outcomeOf !== undefined) capsule['dev.capsulegate.outcome_of'] = outcomeOf
-  if (recovered !== undefined) capsule['dev.capsulegate.recovered'] = recovered
+  const { effect, constraints } = tail
+  for (const name of EXTENSION_NAMES) if (tail[name] !== undefined) set(capsule, name, tail[name])
   if (effect !== undefined) capsule.effect = effect
   if (constraints !== undefined) capsule.constraints = constraints
   if (chain !== undefined) capsule.chain = chain
   return capsule
 }
 
-/** What was written when the capsule was built; whoever seals or shows it need not write it again. */
+const EXTENSION_NAMES = Object.keys(EXTENSIONS) as (keyof Extensions)[]
+function set<N extends keyof Extensions>(to: Writable, name: N, value: Writable[N]): void {
+  to[name] = value
+}
+type Writable = { -readonly [Name in keyof Capsule]: Capsule[Name] }
+
+/** What was written when the capsule was built, so that signing or showing it does not write it again. */
 const payloads = new WeakMap<Capsule, string>()
 
 /** The statement's payload: JCS of the whole capsule, chain included (DESIGN §5). */

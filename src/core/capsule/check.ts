@@ -1,47 +1,27 @@
 import { isHex64 } from '../bytes/hex.js'
+import type { Shape } from '../json/shape.js'
 import { attestationRule, isNeverDispatch } from './derive.js'
 import type { CapsuleInput } from './input.js'
 import type { Capsule, ConstraintRecord, ExpiryPolicy, Extensions, Octets } from './model.js'
 import { IRREVERSIBILITY_CLASSES } from './registries.js'
+import {
+  constraintRecord,
+  EXTENSIONS,
+  expiryPolicy,
+  octets as octetsShape,
+  result as resultShape,
+  severity as severityShape,
+} from './shapes.js'
 import { isUtcTimestamp } from './timestamp.js'
 
 /** The builder's refusals for callers without types. A refusal is the caller's bug, so it throws. */
 
-/** All the names of a type: the compiler misses none. */
-function namesOf<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {
-  return new Set(Object.keys(names))
-}
-const EXTENSIONS = namesOf<Extensions>({
-  'dev.capsulegate.manifest_digest': true,
-  'dev.capsulegate.policy_digest': true,
-  'dev.capsulegate.mode': true,
-  'dev.capsulegate.decision_id': true,
-  'dev.capsulegate.intent_ref': true,
-  'dev.capsulegate.deadline': true,
-  'dev.capsulegate.outcome_of': true,
-  'dev.capsulegate.recovered': true,
-})
-const RECORD = namesOf<ConstraintRecord>({
-  id: true,
-  result: true,
-  severity: true,
-  blocking: true,
-  check_type: true,
-  method: true,
-  evidence_digest: true,
-})
-const OCTETS = namesOf<Octets>({
-  alg: true,
-  digest: true,
-  length: true,
-  content_type: true,
-  content_encoding: true,
-  status: true,
-  complete: true,
-})
-const EXPIRY = namesOf<ExpiryPolicy>({ ttl_seconds: true, on_expiry: true })
-const RESULTS = new Set<string>(['pass', 'fail', 'n/a'])
-const SEVERITIES = new Set<string>(['low', 'medium', 'high', 'critical'])
+const namesOf = ({ members = {} }: Shape<unknown>): ReadonlySet<string> =>
+  new Set(Object.keys(members))
+const EXTENSION_NAMES = new Set(Object.keys(EXTENSIONS))
+const RECORD = namesOf(constraintRecord)
+const OCTETS = namesOf(octetsShape)
+const EXPIRY = namesOf(expiryPolicy)
 /** Seed §9.2: never generated without the companion profile. */
 const RESERVED = ['_sd', '_sd_alg', '...']
 
@@ -49,13 +29,13 @@ const refuse = (why: string): never => {
   throw new TypeError(why)
 }
 /** Own members only, as a writer sees them; `for in` over a literal of ours allocates nothing. */
-const strangerIn = (value: object, names: ReadonlySet<string>): string | null => {
+const unknownIn = (value: object, names: ReadonlySet<string>): string | null => {
   for (const name in value) if (!names.has(name) && Object.hasOwn(value, name)) return name
   return null
 }
 const known = (value: object, names: ReadonlySet<string>, where: string): void => {
-  const stranger = strangerIn(value, names)
-  if (stranger !== null) refuse(`${where}: unknown member ${stranger}`)
+  const unknown = unknownIn(value, names)
+  if (unknown !== null) refuse(`${where}: unknown member ${unknown}`)
 }
 const digest = (value: string | undefined, where: string): void => {
   if (value !== undefined && !isHex64(value)) refuse(`${where}: not 64 lowercase hex digits`)
@@ -64,9 +44,9 @@ const text = (value: unknown, where: string): void => {
   if (typeof value !== 'string' || value === '') refuse(`${where}: a non-empty string is required`)
 }
 
-/** Closed (DESIGN §5): a member smuggled in beside ours could pass for one of the profile's own. */
+/** Closed (DESIGN §5): an extra member beside ours could pass for one of the profile's own. */
 export const checkExtensions = (extensions: Extensions): void =>
-  known(extensions, EXTENSIONS, 'extensions')
+  known(extensions, EXTENSION_NAMES, 'extensions')
 
 const NOT_THE_CALLERS = ['dev.capsulegate.recovered', 'dev.capsulegate.outcome_of']
 /** Stopped by a check of its own: what blocked it, or what asks for a human. */
@@ -129,19 +109,19 @@ function checkRecord(record: ConstraintRecord): void {
 }
 
 function recordFault(record: ConstraintRecord): string | null {
-  const stranger = strangerIn(record, RECORD)
-  if (stranger !== null) return `unknown member ${stranger}`
+  const unknown = unknownIn(record, RECORD)
+  if (unknown !== null) return `unknown member ${unknown}`
   text(record.id, 'constraint id')
   const { result, severity, blocking, evidence_digest } = record
-  if (!RESULTS.has(result)) return 'result'
-  if (!SEVERITIES.has(severity)) return 'severity'
+  if (resultShape.fault(result) !== null) return 'result'
+  if (severityShape.fault(severity) !== null) return 'severity'
   if (typeof blocking !== 'boolean') return 'blocking'
   if (blocking && result !== 'fail') return 'only a fail gates'
   const unbound = evidence_digest !== undefined && !isHex64(evidence_digest)
   return unbound ? 'evidence_digest: not 64 lowercase hex digits' : null
 }
 
-function checkExpiry(policy: { ttl_seconds: number; on_expiry: string }): void {
+function checkExpiry(policy: ExpiryPolicy): void {
   known(policy, EXPIRY, 'expiry_policy')
   if (!Number.isSafeInteger(policy.ttl_seconds) || policy.ttl_seconds < 0)
     refuse('expiry_policy.ttl_seconds: whole seconds')

@@ -42,11 +42,6 @@ const policy = (
   ...reasonOf(reason),
 })
 
-const withReason = (
-  disposition: Disposition,
-  { reason_digest }: { readonly reason_digest?: string },
-): Disposition => (reason_digest === undefined ? disposition : { ...disposition, reason_digest })
-
 const reasonOf = ({ reason_digest }: { readonly reason_digest?: string }) =>
   reason_digest === undefined ? {} : { reason_digest }
 
@@ -65,13 +60,13 @@ export function dispositionOf(verdict: Verdict): Disposition {
       return policy('timeout', verdict)
     case 'disposed':
       return closure(verdict)
-    case 'ran':
-      return withReason(
-        accepted(verdict.by, verdict.effect.request_digest, verdict.verdict_class),
-        verdict,
-      )
+    case 'ran': {
+      const { by, effect, verdict_class, reason_digest } = verdict
+      const disposition = accepted(by, effect.request_digest, verdict_class)
+      return reason_digest === undefined ? disposition : { ...disposition, reason_digest }
+    }
     case 'recovered':
-      return accepted(wordOf(verdict), verdict.effect.request_digest, 'errored')
+      return accepted(byOf(verdict), verdict.effect.request_digest, 'errored')
   }
 }
 
@@ -131,10 +126,10 @@ function assent(decision: HumanDecision) {
 export function assentBehind({ verdict }: Pick<CapsuleInput, 'verdict'>) {
   if (verdict.kind === 'disposed') return assent(verdict.decision)
   if (verdict.kind !== 'ran' && verdict.kind !== 'recovered') return null
-  const by = verdict.kind === 'ran' ? verdict.by : wordOf(verdict)
+  const by = verdict.kind === 'ran' ? verdict.by : byOf(verdict)
   return by.kind === 'human' ? assent(by.decision) : null
 }
 
-/** What nothing shows is nobody's word: the record names policy and no authority. */
-const wordOf = (verdict: Recovered): By =>
+/** Without evidence of who let it run, the record names policy and no authority. */
+const byOf = (verdict: Recovered): By =>
   verdict.evidence === 'present' ? verdict.by : { kind: 'policy' }

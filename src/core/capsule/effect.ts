@@ -35,14 +35,7 @@ function observed({ observation, effect, verdict_class }: Ran): Effect {
         throw new TypeError('a claimed success is executed')
       if (observation.ok || verdict_class === 'errored')
         return dispatched(effect, 'runtime_claimed')
-      return {
-        ...request(effect),
-        status: 'failed',
-        effect_attestation: 'runtime_claimed',
-        ...(observation.resultDigest === undefined
-          ? {}
-          : { response_digest: observation.resultDigest }),
-      }
+      return claimed(effect, 'failed', observation.resultDigest)
     case 'complete':
       return answered(
         effect,
@@ -77,11 +70,24 @@ export function answered(
   return external_ref === undefined ? answer : { ...answer, external_ref }
 }
 
-const dispatched = (
+/** What a runtime reported; the digest of its result where it gave one. */
+export const claimed = (
+  effect: EffectMeta,
+  status: 'failed' | 'reverted',
+  response_digest: string | undefined,
+): Effect => ({
+  ...request(effect),
+  status,
+  effect_attestation: 'runtime_claimed',
+  ...(response_digest === undefined ? {} : { response_digest }),
+})
+
+export const dispatched = (
   effect: EffectMeta,
   effect_attestation: 'gate_executed' | 'runtime_claimed',
 ): Effect => ({ ...request(effect), status: 'dispatched', effect_attestation })
 
+/** The members that every record of an effect has. */
 const request = (effect: EffectMeta) => ({
   type: effect.type,
   irreversibility_class: effect.irreversibility_class,

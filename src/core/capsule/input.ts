@@ -67,7 +67,7 @@ export type Ran = {
 )
 
 /**
- * Found after a crash: a dispatch line without a conclusion (promise 2). Without the evidence that was sealed
+ * Found after a crash: a dispatch line without a conclusion (promise 2). Without the evidence that was kept
  * before it was sent, on whose word it ran and what was judged cannot be claimed.
  */
 export type Recovered = {

@@ -1,6 +1,6 @@
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { assemble } from './build.js'
-import { answered } from './effect.js'
+import { answered, claimed, dispatched } from './effect.js'
 import type { EffectMeta, Identity } from './input.js'
 import type { Capsule, Effect } from './model.js'
 import type { ObservedResponse } from './observation.js'
@@ -36,7 +36,7 @@ export type Outcome =
       readonly resultDigest?: string
     }
 
-export function buildOutcome(input: OutcomeInput, crypto: Pick<Crypto, 'sha256'>): Capsule {
+export function buildOutcome(input: OutcomeInput, crypto: Hashing): Capsule {
   const { identity, original, outcome, external_ref } = input
   return assemble(
     {
@@ -61,22 +61,7 @@ export function buildOutcome(input: OutcomeInput, crypto: Pick<Crypto, 'sha256'>
 
 function effectOf(effect: EffectMeta, outcome: Outcome): Effect {
   if (outcome.kind === 'observed') return answered(effect, outcome.response, outcome.status)
-  const claimed = {
-    type: effect.type,
-    irreversibility_class: effect.irreversibility_class,
-    request_digest: effect.request_digest,
-    'dev.capsulegate.request_octets': effect.request_octets,
-    effect_attestation: 'runtime_claimed',
-  } as const
-  switch (outcome.status) {
-    case 'completed':
-      return { ...claimed, status: 'dispatched' }
-    case 'failed':
-    case 'reverted':
-      return {
-        ...claimed,
-        status: outcome.status,
-        ...(outcome.resultDigest === undefined ? {} : { response_digest: outcome.resultDigest }),
-      }
-  }
+  return outcome.status === 'completed'
+    ? dispatched(effect, 'runtime_claimed')
+    : claimed(effect, outcome.status, outcome.resultDigest)
 }

@@ -13,3 +13,6 @@ export type Crypto = {
   /** `publicKey` is the uncompressed point (65 bytes, 0x04); the signature raw r‖s, 64 bytes. */
   verifyES256(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
 }
+
+/** Enough for digests. */
+export type Hashing = Pick<Crypto, 'sha256' | 'sha256Hex'>

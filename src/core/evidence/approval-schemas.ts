@@ -1,106 +1,97 @@
 import { IRREVERSIBILITY_CLASSES } from '../capsule/registries.js'
-import {
-  COUNT,
-  closed,
-  DIGEST,
-  listOf,
-  mapOf,
-  NAME,
-  oneOf,
-  orNull,
-  SALT,
-  type Schema,
-  TEXT,
-  TIME,
-  tupleOf,
-} from './schema-parts.js'
+import * as s from './schema-parts.js'
 
-const PAIRS = listOf(tupleOf(TEXT, TEXT))
-const ASSURANCE = oneOf('L1', 'L2', 'L3')
+const PAIRS = s.listOf(s.tupleOf(s.TEXT, s.TEXT))
+const ASSURANCE = s.oneOf('L1', 'L2', 'L3')
 /** Constraints in the manifest's short form, by name (core/approval/bounds.ts). */
-const BOUNDS = mapOf(true)
-const OCTETS = closed(
-  { alg: oneOf('sha-256', 'hmac-sha-256'), digest: DIGEST, length: COUNT },
-  { content_type: TEXT },
+const BOUNDS = s.mapOf(true)
+const OCTETS = s.closed(
+  { alg: s.oneOf('sha-256', 'hmac-sha-256'), digest: s.DIGEST, length: s.COUNT },
+  { content_type: s.TEXT },
 )
 /** Numbers are text, a list carries its count. */
-const ARGUMENT = closed({
-  type: oneOf('string', 'integer', 'decimal', 'boolean', 'strings', 'object', 'objects'),
-  value: { anyOf: [TEXT, { type: 'boolean' }, closed({ count: COUNT }, { items: listOf(TEXT) })] },
+const ARGUMENT = s.closed({
+  type: s.oneOf('string', 'integer', 'decimal', 'boolean', 'strings', 'object', 'objects'),
+  value: {
+    anyOf: [s.TEXT, { type: 'boolean' }, s.closed({ count: s.COUNT }, { items: s.listOf(s.TEXT) })],
+  },
 })
 
 /** What a person was shown (core/approval/document.ts): behind `document_digest`. */
-export const APPROVAL_DOCUMENT: Schema = closed(
+export const APPROVAL_DOCUMENT: s.Schema = s.closed(
   {
     document: { const: 'gate.approval/v1' },
-    approval_id: NAME,
-    operator: NAME,
-    agent: NAME,
-    developer: NAME,
-    tool: NAME,
-    request: closed(
+    approval_id: s.NAME,
+    operator: s.NAME,
+    agent: s.NAME,
+    developer: s.NAME,
+    tool: s.NAME,
+    request: s.closed(
       { octets: OCTETS },
       {
-        method: orNull(TEXT),
-        upstream: orNull(TEXT),
-        target: orNull(TEXT),
+        method: s.orNull(s.TEXT),
+        upstream: s.orNull(s.TEXT),
+        target: s.orNull(s.TEXT),
         headers: PAIRS,
-        body: orNull(TEXT),
+        body: s.orNull(s.TEXT),
       },
     ),
-    routed_by: closed(
-      { kind: oneOf('policy', 'constraint') },
-      { ids: listOf(NAME), reason: orNull(TEXT) },
+    routed_by: s.closed(
+      { kind: s.oneOf('policy', 'constraint') },
+      { ids: s.listOf(s.NAME), reason: s.orNull(s.TEXT) },
     ),
-    irreversibility: closed({ class: oneOf(...IRREVERSIBILITY_CLASSES), words: NAME }),
-    requested_at: TIME,
-    deadline: closed({
-      at: TIME,
-      on_expiry: oneOf('timeout', 'expired', 'escalated'),
-      words: NAME,
+    irreversibility: s.closed({ class: s.oneOf(...IRREVERSIBILITY_CLASSES), words: s.NAME }),
+    requested_at: s.TIME,
+    deadline: s.closed({
+      at: s.TIME,
+      on_expiry: s.oneOf('timeout', 'expired', 'escalated'),
+      words: s.NAME,
     }),
-    quorum: COUNT,
+    quorum: s.COUNT,
     min_assurance: ASSURANCE,
-    on_approval: oneOf('retry', 'dispatch'),
-    request_digest: DIGEST,
-    policy_digest: DIGEST,
-    manifest_digest: DIGEST,
-    salt: SALT,
+    on_approval: s.oneOf('retry', 'dispatch'),
+    request_digest: s.DIGEST,
+    policy_digest: s.DIGEST,
+    manifest_digest: s.DIGEST,
+    salt: s.SALT,
   },
   {
-    arguments: mapOf(ARGUMENT),
-    not_judged: closed({ body: { type: 'boolean' } }, { query: PAIRS, members: listOf(TEXT) }),
-    roles: listOf(NAME),
+    arguments: s.mapOf(ARGUMENT),
+    not_judged: s.closed(
+      { body: { type: 'boolean' } },
+      { query: PAIRS, members: s.listOf(s.TEXT) },
+    ),
+    roles: s.listOf(s.NAME),
   },
 )
 
 /** What a decider said, behind a vote's `evidence_digest`. */
-export const VOTE: Schema = closed(
+export const VOTE: s.Schema = s.closed(
   {
     vote: { const: 'gate.vote/v1' },
-    approval_id: NAME,
-    on: DIGEST,
-    document_digest: DIGEST,
-    name: NAME,
-    by: oneOf('person', 'machine'),
+    approval_id: s.NAME,
+    on: s.DIGEST,
+    document_digest: s.DIGEST,
+    name: s.NAME,
+    by: s.oneOf('person', 'machine'),
     assurance: ASSURANCE,
-    via: TEXT,
-    outcome: oneOf('approve', 'deny', 'defer'),
-    salt: SALT,
+    via: s.TEXT,
+    outcome: s.oneOf('approve', 'deny', 'defer'),
+    salt: s.SALT,
   },
-  { roles: listOf(TEXT), reason: TEXT, bounds: BOUNDS },
+  { roles: s.listOf(s.TEXT), reason: s.TEXT, bounds: BOUNDS },
 )
 
 /** Behind the evidence digest of a standing grant: who gave it. */
-export const STANDING_ORDER: Schema = closed(
-  { grant: NAME, by: NAME, agent: NAME, tool: NAME, uses: COUNT, salt: SALT },
+export const STANDING_ORDER: s.Schema = s.closed(
+  { grant: s.NAME, by: s.NAME, agent: s.NAME, tool: s.NAME, uses: s.COUNT, salt: s.SALT },
   { bounds: BOUNDS },
 )
 
 /** Behind the evidence digest of a refusal that was taken back. */
-export const REOPENING: Schema = closed(
-  { approval_id: NAME, on: DIGEST, name: NAME, reason: TEXT, salt: SALT },
-  { roles: listOf(TEXT) },
+export const REOPENING: s.Schema = s.closed(
+  { approval_id: s.NAME, on: s.DIGEST, name: s.NAME, reason: s.TEXT, salt: s.SALT },
+  { roles: s.listOf(s.TEXT) },
 )
 
 const CONSTRAINT = { const: 'dev.capsulegate.approval' }
@@ -109,32 +100,38 @@ const CONSTRAINT = { const: 'dev.capsulegate.approval' }
  * Behind the record `dev.capsulegate.approval`: the votes that let a call run, the standing grant it ran
  * under, the vote that refused it, or the summary of a deferral.
  */
-export const APPROVAL: Schema = {
+export const APPROVAL: s.Schema = {
   anyOf: [
-    closed(
+    s.closed(
       {
         constraint: CONSTRAINT,
-        approval_id: NAME,
-        document_digest: DIGEST,
-        votes: { ...listOf(DIGEST), minItems: 1 },
-        salt: SALT,
+        approval_id: s.NAME,
+        document_digest: s.DIGEST,
+        votes: { ...s.listOf(s.DIGEST), minItems: 1 },
+        salt: s.SALT,
       },
-      { bounds: listOf(BOUNDS) },
+      { bounds: s.listOf(BOUNDS) },
     ),
-    closed(
-      { constraint: CONSTRAINT, grant: NAME, expires_at: TIME, uses_left: COUNT, salt: SALT },
+    s.closed(
+      {
+        constraint: CONSTRAINT,
+        grant: s.NAME,
+        expires_at: s.TIME,
+        uses_left: s.COUNT,
+        salt: s.SALT,
+      },
       { bounds: BOUNDS },
     ),
     { $ref: '#/$defs/vote' },
-    closed({
-      approval_id: NAME,
-      document_digest: DIGEST,
-      on: DIGEST,
-      vote: DIGEST,
-      deferred_at: TIME,
-      ttl_seconds: COUNT,
-      on_expiry: oneOf('expired', 'escalated'),
-      salt: SALT,
+    s.closed({
+      approval_id: s.NAME,
+      document_digest: s.DIGEST,
+      on: s.DIGEST,
+      vote: s.DIGEST,
+      deferred_at: s.TIME,
+      ttl_seconds: s.COUNT,
+      on_expiry: s.oneOf('expired', 'escalated'),
+      salt: s.SALT,
     }),
   ],
 }

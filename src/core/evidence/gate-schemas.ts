@@ -1,64 +1,51 @@
 import { APPROVAL, APPROVAL_DOCUMENT, REOPENING, STANDING_ORDER, VOTE } from './approval-schemas.js'
-import {
-  closed,
-  DECIMAL,
-  DIALECT,
-  DIGEST,
-  listOf,
-  mapOf,
-  NAME,
-  oneOf,
-  orNull,
-  SALT,
-  type Schema,
-  TEXT,
-} from './schema-parts.js'
+import * as s from './schema-parts.js'
 
-const UID = closed({ type: NAME, id: TEXT })
+const UID = s.closed({ type: s.NAME, id: s.TEXT })
 /** Never an entity, and no extension but a decimal (adapters/cedar/evaluate/request.ts). */
-const ARGUMENT: Schema = {
+const ARGUMENT: s.Schema = {
   anyOf: [
-    TEXT,
+    s.TEXT,
     { type: 'boolean' },
     { type: 'integer' },
-    closed({ __extn: closed({ fn: { const: 'decimal' }, arg: DECIMAL }) }),
-    listOf(TEXT),
+    s.closed({ __extn: s.closed({ fn: { const: 'decimal' }, arg: s.DECIMAL }) }),
+    s.listOf(s.TEXT),
   ],
 }
 /** Cedar's own form: any Cedar reads it again, once the empty lists are back. */
-const CEDAR_REQUEST = closed({
+const CEDAR_REQUEST = s.closed({
   principal: UID,
   action: UID,
   resource: UID,
-  context: closed(
-    { approval: closed({ granted: { type: 'boolean' } }) },
-    { args: mapOf(ARGUMENT) },
+  context: s.closed(
+    { approval: s.closed({ granted: { type: 'boolean' } }) },
+    { args: s.mapOf(ARGUMENT) },
   ),
-  entities: listOf(closed({ uid: UID }, { attrs: mapOf(TEXT), parents: listOf(UID) })),
+  entities: s.listOf(s.closed({ uid: UID }, { attrs: s.mapOf(s.TEXT), parents: s.listOf(UID) })),
 })
 
 const decided = {
   constraint: { const: 'dev.capsulegate.cedar' },
-  policy_digest: DIGEST,
-  salt: SALT,
+  policy_digest: s.DIGEST,
+  salt: s.SALT,
 }
 
 /** Behind the record `dev.capsulegate.cedar`: the request and what Cedar said, or why it could not. */
-const CEDAR: Schema = {
+const CEDAR: s.Schema = {
   anyOf: [
-    closed(
-      { ...decided, decision: oneOf('permit', 'deny', 'ask'), request: CEDAR_REQUEST },
+    s.closed(
+      { ...decided, decision: s.oneOf('permit', 'deny', 'ask'), request: CEDAR_REQUEST },
       {
-        policies: listOf(NAME),
-        observed: listOf(closed({ id: NAME, would: oneOf('permit', 'deny', 'ask') })),
+        policies: s.listOf(s.NAME),
+        observed: s.listOf(s.closed({ id: s.NAME, would: s.oneOf('permit', 'deny', 'ask') })),
       },
     ),
-    closed(
-      { ...decided, decision: { const: 'error' }, error: NAME },
+    s.closed(
+      { ...decided, decision: { const: 'error' }, error: s.NAME },
       {
-        request: closed(
+        request: s.closed(
           {},
-          { principal: orNull(TEXT), action: orNull(TEXT), resource: orNull(TEXT) },
+          { principal: s.orNull(s.TEXT), action: s.orNull(s.TEXT), resource: s.orNull(s.TEXT) },
         ),
       },
     ),
@@ -66,14 +53,14 @@ const CEDAR: Schema = {
 }
 
 /** Behind the record `dev.capsulegate.not_read`: names that observe mode let pass. */
-const NOT_READ: Schema = closed(
-  { constraint: { const: 'dev.capsulegate.not_read' }, manifest_digest: DIGEST, salt: SALT },
-  { members: listOf(TEXT), query: listOf(TEXT) },
+const NOT_READ: s.Schema = s.closed(
+  { constraint: { const: 'dev.capsulegate.not_read' }, manifest_digest: s.DIGEST, salt: s.SALT },
+  { members: s.listOf(s.TEXT), query: s.listOf(s.TEXT) },
 )
 
 /** The evidence behind the gate's own records, under the record's id, and what those name by digest. */
 export const GATE_SCHEMAS = {
-  $schema: DIALECT,
+  $schema: s.DIALECT,
   $id: 'urn:capsule-gate:evidence:gate:1',
   title: 'Evidence behind the records that capsule-gate itself writes',
   $defs: {

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { textDigest } from '../json/build.js'
 import { digest, type Of, only, read, record } from '../json/shape.js'
 import type { MembersOf } from './vocabulary.js'
@@ -10,7 +10,6 @@ import type { MembersOf } from './vocabulary.js'
  */
 const dispatchEvidence = record({ dispatch: only('gate.dispatch/v1'), members_sha256: digest })
 export type DispatchEvidence = Of<typeof dispatchEvidence>
-type Hashing = Pick<Crypto, 'sha256' | 'sha256Hex'>
 
 /** `json` is the text of the members as the line has it. */
 export const vouchFor = (json: string, crypto: Hashing): DispatchEvidence => ({

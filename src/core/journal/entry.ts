@@ -1,7 +1,7 @@
-import type { StatementToSeal } from '../statement/seal.js'
+import type { StatementToSign } from '../statement/sign.js'
 import type { Envelope, Line, LineOf, MembersOf, PlainType, SignedType } from './vocabulary.js'
 
-/** What a writer hands to the journal: the members, and the text of them that the line will have. */
+/** What a writer gives the journal: the members, and the text of them that the line will have. */
 export type Entry =
   | { [T in PlainType]: PlainEntry<T> }[PlainType]
   | { [T in SignedType]: SignedEntry<T> }[SignedType]
@@ -18,16 +18,16 @@ export type SignedEntry<T extends SignedType> = {
 }
 export type EventSignature = { readonly kid: string; readonly sig: string }
 
-/** A capsule still to be signed: the journal seals it where it writes the line (docs/architecture.md). */
+/** A capsule still to be signed: the journal signs it where it writes the line (docs/architecture.md). */
 export type CapsuleEntry = {
   readonly type: 'CAPSULE'
-  readonly seal: StatementToSeal
+  readonly seal: StatementToSign
   /** The members beside the capsule and its statement. */
   readonly json: string
-  readonly members: Omit<MembersOf<'CAPSULE'>, keyof Sealed>
+  readonly members: Omit<MembersOf<'CAPSULE'>, keyof StatementSignature>
 }
-/** What sealing a statement added to its line. */
-export type Sealed = Pick<MembersOf<'CAPSULE'>, 'protected' | 'signature'>
+/** What signing a statement adds to its line. */
+export type StatementSignature = Pick<MembersOf<'CAPSULE'>, 'protected' | 'signature'>
 
 /**
  * An entry of a type that nothing signs. Its members have their types, digests among them are the gate's own,
@@ -45,7 +45,7 @@ export const plainEntry = <T extends PlainType>(type: T, members: MembersOf<T>):
  * capsule's builder has checked it (core/capsule/check.ts), no less strictly than its shape.
  */
 export function capsuleEntry(
-  seal: StatementToSeal,
+  seal: StatementToSign,
   { capsule, statement, ...beside }: CapsuleEntry['members'],
 ): CapsuleEntry {
   return {
@@ -57,9 +57,9 @@ export function capsuleEntry(
 }
 
 /** The line that a durable entry became, as a reader of the file would get it. */
-export function lineOf(entry: Entry, envelope: Envelope, sealed: Sealed | undefined): Line {
+export function lineOf(entry: Entry, envelope: Envelope, signed?: StatementSignature): Line {
   const { v, origin, seq, prev, at } = envelope
   // Named one by one: V8 copies a literal that begins with a spread several times slower.
-  const line = { v, origin, seq, prev, at, type: entry.type, ...entry.members, ...sealed }
+  const line = { v, origin, seq, prev, at, type: entry.type, ...entry.members, ...signed }
   return line as LineOf<typeof entry.type>
 }

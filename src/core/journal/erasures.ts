@@ -18,7 +18,7 @@ export type Erasures = {
 /**
  * Why keys of the evidence store are gone, by the journal's own lines. Lines of 0.1 do not name the key: one
  * that darkened something explains any key that no other line names. EVIDENCE_ERASING alone explains one too,
- * because a stop may have come between the key's end and the line that tells it.
+ * because a stop may have come between the key's destruction and the line about it.
  */
 export function createErasures(): Erasures {
   const named = new Map<string, Erasure>()

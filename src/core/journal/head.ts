@@ -72,7 +72,7 @@ export type HeadFault =
   | 'head_foreign'
   | 'head_spelled_otherwise'
   | 'head_signature'
-  /** Its key is not among those given: it may be the gate's newer one, or anybody's. */
+  /** Its key is not among those given: it may be a newer one of the gate, or a foreign one. */
   | 'head_key_unknown'
 
 const bad = (code: HeadFault, why: string): HeadCheck => ({ ok: false, code, why })

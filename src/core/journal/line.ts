@@ -1,5 +1,5 @@
 import { hex } from '../bytes/hex.js'
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { isHeadType, isSignedType } from './vocabulary.js'
 
 /**
@@ -66,7 +66,7 @@ export function entryFault(type: string, json: string, given?: object): string |
 }
 
 /** RFC 6962 §2.1 leaf hash: SHA-256(0x00 ‖ line without LF). */
-export function leafHash(line: Uint8Array, crypto: Pick<Crypto, 'sha256'>): string {
+export function leafHash(line: Uint8Array, crypto: Hashing): string {
   const leaf = new Uint8Array(line.length + 1)
   leaf.set(line, 1)
   return hex(crypto.sha256(leaf))

@@ -1,5 +1,5 @@
 import { fromHex, hex } from '../bytes/hex.js'
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 
 /**
  * RFC 6962 §2.1 tree head over leaf hashes, one leaf at a time: only the roots of the complete
@@ -41,7 +41,7 @@ export function merkleTree(inner: InnerHash): MerkleTree {
 }
 
 /** SHA-256(0x01 ‖ left ‖ right) for callers without a faster way. */
-export function innerHash(crypto: Pick<Crypto, 'sha256'>): InnerHash {
+export function innerHash(crypto: Hashing): InnerHash {
   return (left, right) => {
     const node = new Uint8Array(65)
     node[0] = 1

@@ -1,16 +1,5 @@
 import { GateError } from '../error.js'
-import {
-  count,
-  digest,
-  faultOf,
-  type ObjectOf,
-  type Of,
-  opaque,
-  record,
-  type Shape,
-  text,
-  time,
-} from '../json/shape.js'
+import * as s from '../json/shape.js'
 import type { LineVersion } from './line.js'
 import { APPROVAL_LINES } from './lines/approval.js'
 import { CALL_LINES } from './lines/call.js'
@@ -31,8 +20,8 @@ export type SignedType = {
 export type PlainType = Exclude<LineType, SignedType | 'CAPSULE'>
 
 /** The members of a line of that type, without envelope and event signature. */
-export type MembersOf<T extends LineType> = Of<(typeof LINES)[T]['members']>
-type SignatureOf<T extends LineType> = T extends SignedType ? ObjectOf<typeof SIGNATURE> : unknown
+export type MembersOf<T extends LineType> = s.Of<(typeof LINES)[T]['members']>
+type SignatureOf<T extends LineType> = T extends SignedType ? s.ObjectOf<typeof SIGNATURE> : unknown
 
 export type Envelope = {
   readonly v: LineVersion
@@ -68,12 +57,12 @@ export const isSignedType = (type: string): type is SignedType =>
 export const isHeadType = (type: string): type is 'HEAD' | 'SEGMENT_SEALED' =>
   type === 'HEAD' || type === 'SEGMENT_SEALED'
 
-const signature = record(SIGNATURE)
+const signature = s.record(SIGNATURE)
 
 /** What is wrong with the members of a line of a known type; null where nothing is. */
 export function membersFault(type: LineType, members: unknown): string | null {
-  const fault = faultOf(LINES[type].members, members)
-  return fault ?? (LINES[type].signed ? faultOf(signature, members) : null)
+  const fault = s.faultOf(LINES[type].members, members)
+  return fault ?? (LINES[type].signed ? s.faultOf(signature, members) : null)
 }
 
 /**
@@ -89,16 +78,16 @@ export function readLine(line: JournalLine): Line | null {
   return line as LineOf<typeof type>
 }
 
-const envelope: Shape<Envelope> = record({
-  v: opaque<LineVersion>('1 or 2', (value) => value === 1 || value === 2),
-  origin: text,
-  seq: count,
-  prev: digest,
-  at: time,
+const envelope: s.Shape<Envelope> = s.record({
+  v: s.opaque<LineVersion>('1 or 2', (value) => value === 1 || value === 2),
+  origin: s.text,
+  seq: s.count,
+  prev: s.digest,
+  at: s.time,
 })
 
 /** A whole line of one type, where one is kept inside another record. */
-export const lineShape = <T extends LineType>(type: T): Shape<LineOf<T>> => ({
+export const lineShape = <T extends LineType>(type: T): s.Shape<LineOf<T>> => ({
   says: `a whole ${type} line`,
   fault(value) {
     const inside = envelope.fault(value) ?? LINES[type].members.fault(value)

@@ -1,6 +1,6 @@
 import { hex } from '../bytes/hex.js'
 import { utf8 } from '../bytes/text.js'
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { exactPlain } from './exact-plain.js'
 import { plainText } from './plain-text.js'
 import type { JsonValue, Plain } from './value.js'
@@ -9,25 +9,20 @@ import type { JsonValue, Plain } from './value.js'
 export const canonicalOf = (value: Plain): string => plainText(value, 'as_is')
 
 /** JSON-DIGEST (seed §2) of a value we built. */
-export function jsonDigest(value: Plain, crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>): string {
+export function jsonDigest(value: Plain, crypto: Hashing): string {
   return textDigest(plainText(value, 'normalized'), crypto)
 }
 
 /** Of text that is canonical already. */
-export const textDigest = (text: string, crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>): string =>
+export const textDigest = (text: string, crypto: Hashing): string =>
   crypto.sha256Hex?.(text) ?? hex(crypto.sha256(utf8(text)))
 
 /** Of octets as they are. */
-export const bytesDigest = (
-  bytes: Uint8Array,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
-): string => crypto.sha256Hex?.(bytes) ?? hex(crypto.sha256(bytes))
+export const bytesDigest = (bytes: Uint8Array, crypto: Hashing): string =>
+  crypto.sha256Hex?.(bytes) ?? hex(crypto.sha256(bytes))
 
 /** JSON-DIGEST of a parsed value; null when a float or unsafe integer forbids it. */
-export function jsonDigestOf(
-  value: JsonValue,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
-): string | null {
+export function jsonDigestOf(value: JsonValue, crypto: Hashing): string | null {
   const plain = exactPlain(value, 'as_is')
   return plain === null ? null : jsonDigest(plain.value, crypto)
 }

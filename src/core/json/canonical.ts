@@ -13,27 +13,22 @@ import {
 
 /**
  * The verifier's canonical forms: absent-field normalization (seed §2) here, JCS (RFC 8785) by the
- * `canonicalize` package. What we build is written by plain-text.ts: two hands that must agree (DESIGN §5).
+ * `canonicalize` package. What we build is written by plain-text.ts: two implementations that must agree (DESIGN §5).
  */
 export type NumberFault = { readonly path: string; readonly kind: 'float' | 'unsafe_integer' }
 
 /** JCS(normalize(value)), the named members of the root left out; null if a number forbids it. */
-export function canonicalNormalized(
+export const canonicalNormalized = (
   value: JsonValue,
   without: readonly string[] = [],
-): string | null {
-  const plain = exactPlain(value, 'normalized', without)
-  return plain === null ? null : text(plain.value)
-}
+): string | null => text(exactPlain(value, 'normalized', without))
 
 /** Plain JCS without normalization, as statement payloads have it. Null if a number forbids it. */
-export function canonical(value: JsonValue): string | null {
-  const plain = exactPlain(value, 'as_is')
-  return plain === null ? null : text(plain.value)
-}
+export const canonical = (value: JsonValue): string | null => text(exactPlain(value, 'as_is'))
 
-function text(value: Plain): string {
-  const written = canonicalize(value)
+function text(plain: { readonly value: Plain } | null): string | null {
+  if (plain === null) return null
+  const written = canonicalize(plain.value)
   if (written === undefined) throw new TypeError('a JSON value has a canonical form')
   return written
 }

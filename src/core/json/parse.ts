@@ -1,23 +1,21 @@
+import { Refusal, type Refused } from '../bytes/refusal.js'
 import { fromUtf8, utf8 } from '../bytes/text.js'
-import { isSafeIntegerToken, JsonNumber, type JsonValue } from './value.js'
+import { isSafeIntegerToken, JsonNumber, type JsonValue, vanishes } from './value.js'
 
 /**
  * RFC 8259, strictly: one value, no duplicate names, no lone surrogates, no byte order mark, bounded
  * depth and size. Never throws; a refusal names the offset. Work is linear in the input.
  */
 export type ParseLimits = { readonly maxDepth: number; readonly maxBytes: number }
-export type ParseFailure = {
-  readonly ok: false
-  readonly code:
-    | 'not_utf8'
-    | 'too_large'
-    | 'too_deep'
-    | 'duplicate_name'
-    | 'lone_surrogate'
-    | 'trailing_text'
-    | 'syntax'
-  readonly at: number
-}
+export type ParseFailure = Refused<
+  | 'not_utf8'
+  | 'too_large'
+  | 'too_deep'
+  | 'duplicate_name'
+  | 'lone_surrogate'
+  | 'trailing_text'
+  | 'syntax'
+>
 export type Parsed = { readonly ok: true; readonly value: JsonValue } | ParseFailure
 
 /** The text of a root object that is its own JCS(normalize(value)), and where each member begins. */
@@ -45,22 +43,12 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: '\t',
 }
 
-class Refusal extends Error {
-  readonly code: ParseFailure['code']
-  readonly at: number
-  constructor(code: ParseFailure['code'], at: number) {
-    super(code)
-    this.code = code
-    this.at = at
-  }
-}
-
 export function parse(input: string | Uint8Array, limits: Partial<ParseLimits> = {}): Parsed {
   const read = parseSourced(input, limits)
   return read.ok ? { ok: true, value: read.value } : read
 }
 
-/** The same, and whether the text was canonical already, so that nobody need write it again. */
+/** The same, and whether the text was canonical already, so that it need not be written again. */
 export function parseSourced(
   input: string | Uint8Array,
   limits: Partial<ParseLimits> = {},
@@ -77,7 +65,7 @@ export function parseSourced(
     if (reader.at < bytes.length) reader.refuse('trailing_text')
     return { ok: true, value, source: reader.source(value), text }
   } catch (error) {
-    if (error instanceof Refusal) return { ok: false, code: error.code, at: error.at }
+    if (error instanceof Refusal) return error.refused
     throw error
   }
 }
@@ -114,7 +102,7 @@ class Reader {
       : null
   }
 
-  /** The byte at hand; NUL, which no token begins with, at the end. */
+  /** The current byte; NUL, which no token begins with, at the end. */
   #peek(): number {
     return this.at < this.#length ? (this.#bytes[this.at] as number) : 0
   }
@@ -307,8 +295,3 @@ class Reader {
 }
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
-/** Normalizes to nothing as a member (seed §2). */
-const vanishes = (value: JsonValue): boolean =>
-  typeof value === 'object' &&
-  (value === null ||
-    (Array.isArray(value) ? value.length === 0 : value instanceof Map && value.size === 0))

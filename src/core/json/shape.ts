@@ -36,39 +36,40 @@ export type ObjectOf<M extends Members> = Merge<
   }
 >
 
-function shape<T>(says: string, is: (value: unknown) => boolean): Shape<T> {
+/** Any value that `is` accepts. */
+export function opaque<T>(says: string, is: (value: unknown) => boolean): Shape<T> {
   const fault = ` is not ${says}`
   return { says, fault: (value) => (is(value) ? null : fault) }
 }
 
-export const text = shape<string>('a string', (value) => typeof value === 'string' && value !== '')
-export const anyText = shape<string>('a string, maybe empty', (value) => typeof value === 'string')
-export const digest = shape<string>('64 lowercase hex digits', isHex64)
-export const flag = shape<boolean>('true or false', (value) => typeof value === 'boolean')
-export const count = shape<number>(
+export const text = opaque<string>('a string', (value) => typeof value === 'string' && value !== '')
+export const anyText = opaque<string>('a string, maybe empty', (value) => typeof value === 'string')
+export const digest = opaque<string>('64 lowercase hex digits', isHex64)
+export const flag = opaque<boolean>('true or false', (value) => typeof value === 'boolean')
+export const count = opaque<number>(
   'a whole number from 0',
   (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 )
-export const time = shape<string>(
+export const time = opaque<string>(
   'an RFC 3339 time in UTC',
   (value) => typeof value === 'string' && isUtcTimestamp(value),
 )
-export const positive = shape<number>(
+export const positive = opaque<number>(
   'a whole number from 1',
   (value) => Number.isSafeInteger(value) && Number(value) > 0,
 )
 const DECIMAL = /^-?\d+(?:\.\d+)?$/
-export const decimal = shape<string>(
+export const decimal = opaque<string>(
   'a decimal number as a string',
   (value) => typeof value === 'string' && DECIMAL.test(value),
 )
 
 export function oneOf<const T extends string>(...values: readonly T[]): Shape<T> {
   const all: readonly unknown[] = values
-  return shape(values.map((value) => `\`${value}\``).join(', '), (value) => all.includes(value))
+  return opaque(values.map((value) => `\`${value}\``).join(', '), (value) => all.includes(value))
 }
 export const only = <const T extends string | boolean>(wanted: T): Shape<T> =>
-  shape(`\`${wanted}\``, (value) => value === wanted)
+  opaque(`\`${wanted}\``, (value) => value === wanted)
 
 export function list<T>(each: Shape<T>): Shape<readonly T[]> {
   return {
@@ -170,11 +171,7 @@ export function either<A, B>(
   }
 }
 
-export const json: Shape<Plain> = shape('a JSON value', (value) => value !== undefined)
-
-/** A JSON value that only its own reader understands. */
-export const opaque = <T>(says: string, is: (value: unknown) => boolean): Shape<T> =>
-  shape(says, is)
+export const json: Shape<Plain> = opaque('a JSON value', (value) => value !== undefined)
 
 export type Read<T> =
   | { readonly ok: true; readonly value: T }

@@ -25,6 +25,12 @@ export type Plain =
 export const isObject = (value: JsonValue | undefined): value is JsonObject => value instanceof Map
 export const isArray = (value: JsonValue | undefined): value is JsonArray => Array.isArray(value)
 
+/** Normalizes to nothing as a member (seed §2). */
+export const vanishes = (value: JsonValue): boolean =>
+  typeof value === 'object' &&
+  (value === null ||
+    (Array.isArray(value) ? value.length === 0 : value instanceof Map && value.size === 0))
+
 /** The profile's float test is lexical: `1.0`, `1e2` and `-0.0` are floats whatever they equal. */
 export const isFloatToken = (token: string): boolean => /[.eE]/.test(token)
 
@@ -44,6 +50,17 @@ export function toPlain(value: JsonValue): unknown {
     return out
   }
   return value
+}
+
+/** A parsed value as JSON text that loses nothing: numbers as they were sent, members sorted by name. */
+export function exactText(value: JsonValue): string {
+  if (value instanceof JsonNumber) return value.token
+  if (isArray(value)) return `[${value.map(exactText).join(',')}]`
+  if (isObject(value)) {
+    const members = [...value].sort(([a], [b]) => (a < b ? -1 : 1))
+    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${exactText(member)}`).join(',')}}`
+  }
+  return JSON.stringify(value)
 }
 
 /** A Map, a JsonNumber or bytes would be written as some other object, a Date as some other type. */

@@ -88,7 +88,7 @@ export type ToolRule = {
   readonly bind_headers: readonly string[]
   readonly forward_headers: readonly string[]
   readonly response_location: 'rewrite' | 'allow'
-  /** Evidence is sealed under a key of this argument's value instead of the operator's day key. */
+  /** Evidence is encrypted under a key of this argument's value instead of the operator's day key. */
   readonly subject?: string
   readonly constraints: readonly string[]
   readonly hitl?: Hitl
@@ -129,36 +129,22 @@ export type CompareOp = 'lt' | 'lte' | 'gt' | 'gte' | 'eq' | 'ne'
 /** A literal threshold by name, optionally looked up by the value of an input (`max` by `currency`). */
 export type Threshold = { readonly threshold: string; readonly by?: string }
 
-/** The closed set. Adding a kind is a change of this type, of the evaluator and of docs/manifest.md. */
+type On<Kind extends string, More = unknown> = Kind extends string
+  ? { readonly kind: Kind; readonly input: string } & More
+  : never
+type Range = { readonly min?: Threshold; readonly max?: Threshold }
+type Window = { readonly scope: readonly string[]; readonly window_seconds: number }
+
+/** The closed set. A new kind is a change here, in kinds.ts, in the evaluator and in docs/manifest.md. */
 export type Predicate =
-  | { readonly kind: 'exists'; readonly input: string }
-  | { readonly kind: 'absent'; readonly input: string }
-  | { readonly kind: 'equals'; readonly input: string; readonly to: Threshold }
-  | { readonly kind: 'in_set'; readonly input: string; readonly set: Threshold }
-  | { readonly kind: 'not_in_set'; readonly input: string; readonly set: Threshold }
+  | On<'exists' | 'absent'>
+  | On<'equals' | 'hash_equals', { readonly to: Threshold }>
+  | On<'in_set' | 'not_in_set' | 'url_host_in', { readonly set: Threshold }>
   /** Anchored at both ends, linear time (re2js). */
-  | { readonly kind: 'regex'; readonly input: string; readonly pattern: Threshold }
-  | {
-      readonly kind: 'length'
-      readonly input: string
-      readonly min?: Threshold
-      readonly max?: Threshold
-    }
-  | {
-      readonly kind: 'integer_range'
-      readonly input: string
-      readonly min?: Threshold
-      readonly max?: Threshold
-    }
-  | {
-      readonly kind: 'decimal_compare'
-      readonly input: string
-      readonly op: CompareOp
-      readonly to: Threshold
-    }
-  | { readonly kind: 'json_schema'; readonly input: string; readonly schema: Threshold }
-  | { readonly kind: 'url_host_in'; readonly input: string; readonly set: Threshold }
-  | { readonly kind: 'hash_equals'; readonly input: string; readonly to: Threshold }
+  | On<'regex', { readonly pattern: Threshold }>
+  | On<'length' | 'integer_range', Range>
+  | On<'decimal_compare', { readonly op: CompareOp; readonly to: Threshold }>
+  | On<'json_schema', { readonly schema: Threshold }>
   /** Clock = the capsule's timestamp, in UTC. */
   | {
       readonly kind: 'time_window'
@@ -166,26 +152,11 @@ export type Predicate =
       readonly until: Threshold
       readonly days?: Threshold
     }
-  | {
-      readonly kind: 'count_in_window'
-      readonly scope: readonly string[]
-      readonly window_seconds: number
-      readonly max: Threshold
-    }
-  | {
-      readonly kind: 'sum_in_window'
-      readonly input: string
-      readonly scope: readonly string[]
-      readonly window_seconds: number
-      readonly max: Threshold
-    }
-  | {
-      readonly kind: 'dedupe_key'
-      readonly scope: readonly string[]
-      readonly window_seconds: number
-    }
+  | ({ readonly kind: 'count_in_window'; readonly max: Threshold } & Window)
+  | On<'sum_in_window', Window & { readonly max: Threshold }>
+  | ({ readonly kind: 'dedupe_key' } & Window)
   /** The one way past a missing input: passes without it, else asks `then`. */
-  | { readonly kind: 'if_present'; readonly input: string; readonly then: Predicate }
+  | On<'if_present', { readonly then: Predicate }>
   /** All members are always evaluated, and any error among them is the error of the whole. */
   | { readonly kind: 'all'; readonly of: readonly Predicate[] }
   | { readonly kind: 'any'; readonly of: readonly Predicate[] }

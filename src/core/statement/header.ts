@@ -124,7 +124,7 @@ export function readHeader(header: CborMap): {
     decisionId: optional(CLAIM.decisionId, 'decision_id'),
   }
   for (const label of claims.keys()) {
-    // The set is closed for producers; a verifier only mentions a stranger (seed §3.1, §4).
+    // The set is closed for producers; a verifier only mentions an unknown one (seed §3.1, §4).
     if (
       typeof label === 'string' &&
       label.startsWith('capsule_') &&

@@ -1,7 +1,7 @@
 import type { Cbor, CborKey } from '../bytes/cbor.js'
 import { encodeCbor } from '../bytes/cbor-encode.js'
-import { fromHex, hex } from '../bytes/hex.js'
-import type { Crypto } from '../crypto/crypto.js'
+import { fromHex } from '../bytes/hex.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { isEd25519Key, isP256Key } from '../crypto/public-key.js'
 import { type ParseFailure, parse } from '../json/parse.js'
 import { isArray, isObject, JsonNumber, type JsonObject, type JsonValue } from '../json/value.js'
@@ -35,11 +35,7 @@ export function familyOf(alg: unknown): KeyFamily | null {
 }
 
 /** RFC 9679: SHA-256 of the key's required COSE_Key members, deterministically encoded. */
-export function thumbprint(
-  family: KeyFamily,
-  publicKey: Uint8Array,
-  crypto: Pick<Crypto, 'sha256'>,
-): Uint8Array {
+export function thumbprint(family: KeyFamily, publicKey: Uint8Array, crypto: Hashing): Uint8Array {
   const members: [CborKey, Cbor][] =
     family === 'ed25519'
       ? [
@@ -102,12 +98,12 @@ const MEMBERS = [
 function record(value: JsonValue, path: string): PublicKeyRecord {
   const entry = object(value, path, MEMBERS)
   const at = (name: string): string => `${path}.${name}`
-  const kid = bytes(entry.get('kid'), at('kid'))
+  const kid = hexText(entry.get('kid'), at('kid'))
   const alg = integer(entry.get('alg'), at('alg'))
-  const key = bytes(entry.get('public_key'), at('public_key'))
+  const public_key = hexText(entry.get('public_key'), at('public_key'))
   const family = familyOf(alg)
   if (family === null) throw new Refusal(at('alg'), `${alg} is none of -8, -19, -7, -9`)
-  if (!usable(family, key.bytes)) {
+  if (!usable(family, public_key)) {
     throw new Refusal(at('public_key'), `is no acceptable ${family} public key`)
   }
   const purpose = PURPOSES.find((known) => known === entry.get('purpose'))
@@ -117,9 +113,9 @@ function record(value: JsonValue, path: string): PublicKeyRecord {
     throw new Refusal(at('status'), 'is neither active nor retired')
   }
   return {
-    kid: kid.hex,
+    kid,
     alg,
-    public_key: key.hex,
+    public_key,
     purpose,
     status,
     ...(entry.has('epoch') && { epoch: integer(entry.get('epoch'), at('epoch')) }),
@@ -131,8 +127,8 @@ function record(value: JsonValue, path: string): PublicKeyRecord {
 
 /** A start reads its keyring several times; the subgroup check costs a millisecond, once per key. */
 const isUsableEd25519 = memo(64, (key) => isEd25519Key(fromHex(key) ?? new Uint8Array()))
-const usable = (family: KeyFamily, key: Uint8Array): boolean =>
-  family === 'ed25519' ? isUsableEd25519(hex(key)) : isP256Key(key)
+const usable = (family: KeyFamily, key: string): boolean =>
+  family === 'ed25519' ? isUsableEd25519(key) : isP256Key(fromHex(key) ?? new Uint8Array())
 
 function unique(keys: readonly PublicKeyRecord[]): void {
   const kids = new Set<string>()
@@ -155,10 +151,10 @@ function object(value: JsonValue, path: string, members: readonly string[]): Jso
   return value
 }
 
-function bytes(value: JsonValue | undefined, path: string): { hex: string; bytes: Uint8Array } {
-  const decoded = typeof value === 'string' && value !== '' ? fromHex(value) : null
-  if (decoded === null) throw new Refusal(path, 'is no lowercase hex')
-  return { hex: value as string, bytes: decoded }
+function hexText(value: JsonValue | undefined, path: string): string {
+  const valid = typeof value === 'string' && value !== '' && fromHex(value) !== null
+  if (!valid) throw new Refusal(path, 'is no lowercase hex')
+  return value
 }
 
 function integer(value: JsonValue | undefined, path: string): number {

@@ -7,7 +7,7 @@ export type Sign1 = {
   /** As received: the signature covers these bytes, they are never encoded again. */
   readonly protectedBytes: Uint8Array
   readonly protected: CborMap
-  /** Anybody's to change: nothing here steers verification. */
+  /** Not protected by the signature: nothing here steers verification. */
   readonly unprotected: CborMap
   readonly payload: Uint8Array
   readonly signature: Uint8Array
@@ -70,6 +70,16 @@ export function encodeSign1(sign1: Omit<Sign1, 'protected'>): Uint8Array<ArrayBu
   out.byteString(sign1.signature)
   return out.bytes()
 }
+
+const NOTHING_UNPROTECTED: CborMap = new Map()
+
+/** 18([protected, {}, payload, signature]), bit-exact from a journal line (DESIGN §5). */
+export const toCose = (
+  payload: Uint8Array,
+  protectedBytes: Uint8Array,
+  signature: Uint8Array,
+): Uint8Array<ArrayBuffer> =>
+  encodeSign1({ protectedBytes, unprotected: NOTHING_UNPROTECTED, payload, signature })
 
 /** RFC 9052 §4.4 with empty external_aad: what is signed. */
 export function sigStructure(

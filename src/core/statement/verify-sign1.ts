@@ -62,7 +62,7 @@ export function verifySign1(cose: Uint8Array, options: Sign1Options): Sign1Resul
   if (header.has(LABEL.crit) || sign1.unprotected.has(LABEL.crit)) {
     return answer('crit', 'critical headers are not supported')
   }
-  // Only the protected header: in the unprotected one anybody could choose the algorithm.
+  // Only the protected header: in the unprotected one an attacker could choose the algorithm.
   const family = familyOf(alg)
   if (family === null) {
     return answer('alg_unsupported', alg === null ? 'no protected integer alg' : `alg ${alg}`)

@@ -26,52 +26,50 @@ export type Problem = {
 const PAGES = 'urn:capsule-gate:error:'
 
 export type ProblemIds = { readonly actionId: string; readonly capsuleId: string }
+type Extra = { readonly [name: string]: Plain }
 
 /** `dispatched: true` tells a model that the tool may have acted. */
-export function problem(
-  code: Code,
-  status: number,
-  ids: ProblemIds,
-  extra: { readonly [name: string]: Plain } = {},
-): Problem {
-  const row = TABLE[code]
+export function problem(code: Code, status: number, ids: ProblemIds, extra: Extra = {}): Problem {
+  const { verdict, effect } = TABLE[code]
   return {
-    type: `${PAGES}${code}`,
-    title: row.said,
-    status,
-    detail: `${row.said} ${row.instead}`,
+    ...described(code, status, TABLE[code]),
     instance: `urn:uuid:${ids.actionId}`,
     code,
-    verdict: row.verdict,
+    verdict,
     action_id: ids.actionId,
     capsule_id: ids.capsuleId,
-    dispatched: row.effect !== 'none',
-    idp_received: null,
-    deny_code: code,
-    deny_reason: row.said,
-    available_actions: [],
-    suggested_paths: [],
-    hem_available: false,
+    dispatched: effect !== 'none',
+    ...denied(code, TABLE[code]),
     ...extra,
   }
 }
 
 export function unrecordedProblem(code: UnrecordedCode, actionId?: string): Problem {
-  const { status, said, instead } = UNRECORDED[code]
+  const row = UNRECORDED[code]
   return {
-    type: `${PAGES}${code}`,
-    title: said,
-    status,
-    detail: `${said} ${instead}`,
+    ...described(code, row.status, row),
     code,
     verdict: null,
     ...(actionId === undefined ? {} : { action_id: actionId }),
     dispatched: code === 'record_lost',
-    idp_received: null,
-    deny_code: code,
-    deny_reason: said,
-    available_actions: [],
-    suggested_paths: [],
-    hem_available: false,
+    ...denied(code, row),
   }
 }
+
+type Texts = { readonly said: string; readonly instead: string }
+
+const described = (code: string, status: number, { said, instead }: Texts) => ({
+  type: `${PAGES}${code}`,
+  title: said,
+  status,
+  detail: `${said} ${instead}`,
+})
+
+const denied = (code: string, { said }: Texts) => ({
+  idp_received: null,
+  deny_code: code,
+  deny_reason: said,
+  available_actions: [],
+  suggested_paths: [],
+  hem_available: false,
+})

@@ -1,8 +1,8 @@
 import type { VerdictClass } from '../capsule/registries.js'
 
 /**
- * The product's constitution: everything that can happen to a call, what the record then says and
- * what the caller is told (DESIGN §6, §7). One row per happening; the row's name is the stable code
+ * Everything that can happen to a call, what the record then says and what the caller gets (DESIGN §6,
+ * §7). One row for each; the row's name is the stable code
  * on the wire. `said` and `instead` are written for a model: what was refused, what to do instead.
  */
 export type Mount = 'proxy' | 'middleware' | 'governed_proxy' | 'function'
@@ -21,6 +21,10 @@ export type Row = {
 const EVERYWHERE: readonly Mount[] = ['proxy', 'middleware', 'governed_proxy', 'function']
 const HTTP: readonly Mount[] = ['proxy', 'middleware', 'governed_proxy']
 const NETWORK: readonly Mount[] = ['proxy', 'governed_proxy']
+const EMBEDDED: readonly Mount[] = ['middleware', 'governed_proxy']
+/** Where a handler runs the call and reports what became of it. */
+const REPORTED: readonly Mount[] = ['middleware', 'function']
+const PROXY: readonly Mount[] = ['proxy']
 
 type Text = readonly [said: string, instead: string]
 type RowOf<V extends VerdictClass, E extends EffectRow> = Row & {
@@ -71,14 +75,10 @@ export const TABLE = {
     'Wait for the answers to your earlier calls, then send it again; nothing was dispatched.',
   ]),
   body_aborted: denied(400, HTTP, ['The request body ended early.', FIX_AND_RESEND]),
-  body_consumed: broken(
-    503,
-    ['middleware', 'governed_proxy'],
-    [
-      'A body parser of this application read the request body before the gate could.',
-      'Do not retry; the operator has to put the gate before the body parser. Nothing was dispatched.',
-    ],
-  ),
+  body_consumed: broken(503, EMBEDDED, [
+    'A body parser of this application read the request body before the gate could.',
+    'Do not retry; the operator has to put the gate before the body parser. Nothing was dispatched.',
+  ]),
   body_unreadable: denied(400, EVERYWHERE, [
     'The request body is not strict UTF-8 JSON of the expected type.',
     'Send application/json without content coding, byte order mark or duplicate names.',
@@ -223,32 +223,23 @@ export const TABLE = {
     'The call was sent and no complete response came in time.',
     UNKNOWN_OUTCOME,
   ]),
-  claimed: row(
-    'executed',
-    'dispatched',
-    'upstream',
-    ['middleware', 'function'],
-    ['The call was executed; the gate did not itself observe the result.', 'Use the result.'],
-  ),
-  runtime_failed: row(
-    'errored',
-    'dispatched',
-    502,
-    ['middleware', 'function'],
-    ['The call ran and reported a failure.', UNKNOWN_OUTCOME],
-  ),
+  claimed: row('executed', 'dispatched', 'upstream', REPORTED, [
+    'The call was executed; the gate did not itself observe the result.',
+    'Use the result.',
+  ]),
+  runtime_failed: row('errored', 'dispatched', 502, REPORTED, [
+    'The call ran and reported a failure.',
+    UNKNOWN_OUTCOME,
+  ]),
   recovered: row('errored', 'dispatched', 502, EVERYWHERE, [
     'The call was sent and the gate stopped before it saw the response.',
     UNKNOWN_OUTCOME,
   ]),
   // pass-through routes: recorded, not governed
-  passed_through: row(
-    'executed',
-    'dispatched',
-    'upstream',
-    ['proxy'],
-    ['The request was passed through an ungoverned route.', 'Use the response.'],
-  ),
+  passed_through: row('executed', 'dispatched', 'upstream', PROXY, [
+    'The request was passed through an ungoverned route.',
+    'Use the response.',
+  ]),
 } as const satisfies Record<string, Row>
 
 export type Code = keyof typeof TABLE

@@ -45,3 +45,21 @@ export function verdictOf({ code, reason_digest, sent }: Happened): Verdict {
   const ran: Verdict = { kind: 'ran', by, effect, observation, verdict_class }
   return reason_digest === undefined ? ran : { ...ran, reason_digest }
 }
+
+/** What was seen of a dispatch → the row it is (DESIGN §6). Total over Observation. */
+export function rowOf(observation: Observation): Code {
+  switch (observation.kind) {
+    case 'not_sent':
+      if (observation.cause === 'withdrawn') return 'judgement_stale'
+      if (observation.cause === 'no_room_to_hold') return 'held_memory_exhausted'
+      return observation.deadline ? 'deadline_before_dispatch' : 'upstream_unreachable'
+    case 'sent':
+      return observation.deadline ? 'deadline_after_dispatch' : 'outcome_unknown'
+    case 'claimed':
+      return observation.ok ? 'claimed' : 'runtime_failed'
+    case 'complete': {
+      if (observation.response.seen.status >= 500) return 'tool_failed'
+      return observation.success ? 'executed' : 'tool_refused'
+    }
+  }
+}

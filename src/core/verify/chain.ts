@@ -3,7 +3,7 @@ import type { JsonObject } from '../json/value.js'
 import { type Findings, type Profile, show } from './finding.js'
 import { absent, block } from './structure.js'
 
-/** The producer's store as check 6 sees it from one capsule's place in the ledger. */
+/** The producer's store as check 6 sees it from one capsule's position in the ledger. */
 export type ChainView = {
   /** `unknown`: the ledger begins before what was given, so absence proves nothing. */
   parent(id: string): 'earlier' | 'later' | 'missing' | 'unknown'
@@ -39,10 +39,11 @@ export function checkChain(
   if (!isHex64(parent)) return
   if (profile === 'strict' && (parent === id || parent === capsule.get('capsule_id')))
     findings.error(6, 'chain_self_parent', 'a capsule cannot follow itself')
-  const place = view === null ? 'unknown' : view.parent(parent)
-  if (place === 'unknown') findings.info(6, 'chain_check_store_level', 'the parent was not given')
-  if (place === 'missing') findings.error(6, 'chain_parent_missing', parent)
-  if (place === 'later' && profile === 'strict')
+  const position = view === null ? 'unknown' : view.parent(parent)
+  if (position === 'unknown')
+    findings.info(6, 'chain_check_store_level', 'the parent was not given')
+  if (position === 'missing') findings.error(6, 'chain_parent_missing', parent)
+  if (position === 'later' && profile === 'strict')
     findings.error(6, 'chain_parent_later', `${parent} stands after its child`)
   if (relation === 'supersedes' && view?.superseded(parent))
     findings.info(6, 'concurrent_supersedes', `an earlier capsule supersedes ${parent}`)

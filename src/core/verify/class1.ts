@@ -1,6 +1,4 @@
-import { hex, isHex64 } from '../bytes/hex.js'
-import { utf8 } from '../bytes/text.js'
-import { codecFor, FORMAT_2 } from '../capsule/codec.js'
+import { isHex64 } from '../bytes/hex.js'
 import { attestationRule, effectMode, isNeverDispatch, ledgerMode } from '../capsule/derive.js'
 import {
   CHAIN_RELATIONS,
@@ -10,8 +8,9 @@ import {
   IRREVERSIBILITY_CLASSES,
   VERDICT_CLASSES,
 } from '../capsule/registries.js'
-import type { Crypto } from '../crypto/crypto.js'
-import { numberFaults } from '../json/canonical.js'
+import type { Hashing } from '../crypto/crypto.js'
+import { textDigest } from '../json/build.js'
+import { canonicalNormalized, canonicalOfSource, numberFaults } from '../json/canonical.js'
 import type { CanonicalText } from '../json/parse.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
 import { type ChainView, checkChain } from './chain.js'
@@ -29,7 +28,7 @@ import { unchecked } from './unchecked.js'
 
 export type Class1Options = {
   readonly profile: Profile
-  readonly crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>
+  readonly crypto: Hashing
   /** Null: no store was given, so the chain checks are left open (seed §6, check 6). */
   readonly chain: ChainView | null
   /** The capsule came out of a payload whose signature holds, so every byte of it is bound. */
@@ -37,24 +36,25 @@ export type Class1Options = {
 }
 export type Addressed = { readonly id: string | null; readonly faulty: boolean }
 
-const sha256 = (text: string, crypto: Class1Options['crypto']): string =>
-  crypto.sha256Hex?.(text) ?? hex(crypto.sha256(utf8(text)))
+/** Outside the content address: only a signature protects them (seed §5.1). */
+const OUTSIDE = ['capsule_id', 'chain'] as const
 
 /** The content address, recomputed from the bytes received and never from a normalized copy. */
 export function address(
   capsule: JsonValue,
-  crypto: Pick<Crypto, 'sha256' | 'sha256Hex'>,
+  crypto: Hashing,
   source: CanonicalText | null = null,
 ): Addressed {
   if (!isObject(capsule)) return { id: null, faulty: false }
-  const codec = codecFor(capsule.get('format_version')) ?? FORMAT_2
-  const form = codec.canonicalForm(capsule, source)
+  const form =
+    source === null
+      ? canonicalNormalized(capsule, OUTSIDE)
+      : canonicalOfSource(source, capsule, OUTSIDE)
   const faulty =
     form === null ||
     // A text that is canonical holds no such number anywhere.
-    (source === null &&
-      codec.outside.some((name) => numberFaults(capsule.get(name) ?? null).length > 0))
-  return { id: form === null ? null : sha256(form, crypto), faulty }
+    (source === null && OUTSIDE.some((name) => numberFaults(capsule.get(name) ?? null).length > 0))
+  return { id: form === null ? null : textDigest(form, crypto), faulty }
 }
 
 /** The eight checks of seed §6 in their order. A value for every input; throws for none. */

@@ -1,6 +1,6 @@
-import { hex, isHex64 } from '../bytes/hex.js'
-import { utf8 } from '../bytes/text.js'
-import type { Crypto } from '../crypto/crypto.js'
+import { isHex64 } from '../bytes/hex.js'
+import type { Hashing } from '../crypto/crypto.js'
+import { textDigest } from '../json/build.js'
 import { canonicalNormalized } from '../json/canonical.js'
 import { parse } from '../json/parse.js'
 import { isObject, type JsonObject, type JsonValue } from '../json/value.js'
@@ -39,7 +39,7 @@ const COMMITTED: ReadonlyMap<string, readonly string[]> = new Map([
 
 export function disclosure(
   input: string | Uint8Array,
-  options: { readonly profile: Profile; readonly crypto: Pick<Crypto, 'sha256'> },
+  options: { readonly profile: Profile; readonly crypto: Hashing },
 ): DisclosureResult {
   const read = parse(input)
   if (!read.ok) return none(refused(1, 'not_strict_json', `${read.code} at ${read.at}`))
@@ -77,7 +77,7 @@ function compare(
   capsule: JsonValue,
   member: string,
   value: JsonValue,
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
 ): DisclosureFinding['code'] {
   const path = COMMITTED.get(member)
   if (path === undefined) return 'disclosure_ineligible_field'
@@ -85,8 +85,8 @@ function compare(
   for (const name of path) committed = isObject(committed) ? committed.get(name) : undefined
   if (!isHex64(committed)) return 'disclosure_no_committed_digest'
   const form = canonicalNormalized(value)
-  if (form === null) return 'disclosure_mismatch'
-  return hex(crypto.sha256(utf8(form))) === committed ? 'disclosure_match' : 'disclosure_mismatch'
+  const matches = form !== null && textDigest(form, crypto) === committed
+  return matches ? 'disclosure_match' : 'disclosure_mismatch'
 }
 
 const none = (capsule: Class1Result): DisclosureResult => ({

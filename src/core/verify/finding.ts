@@ -25,6 +25,13 @@ export type Class1Result = {
 }
 export type Profile = 'strict' | 'compat'
 
+const finding = (
+  check: Finding['check'],
+  severity: Severity,
+  code: string,
+  detail: string | undefined,
+): Finding => (detail === undefined ? { check, severity, code } : { check, severity, code, detail })
+
 const MAX_FINDINGS = 256
 
 /** Collects in the order of the checks. Bounded, so that a hostile record cannot buy memory. */
@@ -37,13 +44,17 @@ export class Findings {
     if (this.list.length > MAX_FINDINGS) return
     if (this.list.length === MAX_FINDINGS)
       this.list.push({ check: null, severity: 'info', code: 'findings_truncated' })
-    else
-      this.list.push(
-        detail === undefined ? { check, severity, code } : { check, severity, code, detail },
-      )
+    else this.list.push(finding(check, severity, code, detail))
   }
   error(check: number | null, code: string, detail?: string): void {
     this.add(check, 'error', code, detail)
+  }
+  /** An error beside the enumeration of seed §6, like the next. */
+  fault(code: string, detail?: string): void {
+    this.add(null, 'error', code, detail)
+  }
+  warn(code: string, detail?: string): void {
+    this.add(null, 'warning', code, detail)
   }
   info(check: number | null, code: string, detail?: string): void {
     this.add(check, 'info', code, detail)
@@ -53,11 +64,7 @@ export class Findings {
 /** A failure before there was a capsule to look at: one error, nothing derived. */
 export const refused = (check: number | null, code: string, detail?: string): Class1Result => ({
   ok: false,
-  findings: [
-    detail === undefined
-      ? { check, severity: 'error', code }
-      : { check, severity: 'error', code, detail },
-  ],
+  findings: [finding(check, 'error', code, detail)],
   derived: null,
   capsule_id_recomputed: null,
   not_checked: ['everything_else'],

@@ -79,7 +79,7 @@ export class LedgerReader {
     if (!isObject(value) || raw === null || !isJournalLine(value))
       return refused(null, 'journal_line_malformed', `the line is ${show(value)}`)
     const findings = new Findings()
-    if (this.#blankBefore) findings.error(null, BLANK, 'before the first line')
+    if (this.#blankBefore) findings.fault(BLANK, 'before the first line')
     this.#blankBefore = false
     this.#lines.read(value, raw, whole, findings)
     if (value.get('type') === 'CAPSULE')
@@ -118,7 +118,7 @@ export class LedgerReader {
     }
     const own =
       signed?.class1 ?? class1(capsule, { profile, crypto, chain, signed: false }, addressed)
-    if (profile === 'strict') this.#checkPlace(capsule, addressed.id, findings)
+    if (profile === 'strict') this.#checkPosition(capsule, addressed.id, findings)
     const result: Class1Result = {
       ...own,
       ok: own.ok && !findings.failed,
@@ -148,12 +148,12 @@ export class LedgerReader {
     }
   }
 
-  #checkPlace(capsule: JsonValue, id: string | null, findings: Findings): void {
+  #checkPosition(capsule: JsonValue, id: string | null, findings: Findings): void {
     if (id !== null && (this.#flags(id) & PRESENT) !== 0)
-      findings.error(null, 'capsule_repeated', `${id} stands in the ledger already`)
+      findings.fault('capsule_repeated', `${id} stands in the ledger already`)
     const of = isObject(capsule) ? capsule.get('dev.capsulegate.outcome_of') : undefined
     if (isHex64(of) && ['missing', 'later'].includes(this.#view().parent(of)))
-      findings.error(null, 'outcome_original_missing', `outcome_of ${of}`)
+      findings.fault('outcome_original_missing', `outcome_of ${of}`)
   }
 
   #flags(id: string): number {
@@ -177,12 +177,11 @@ const BLANK = 'journal_line_empty'
 
 function reportStatement(result: StatementResult, line: JsonObject, findings: Findings): void {
   const { ok, code, detail, kid } = result.signature
-  if (!ok)
-    findings.error(null, `signature_${code}`, code === 'kid_unknown' ? (kid ?? detail) : detail)
+  if (!ok) findings.fault(`signature_${code}`, code === 'kid_unknown' ? (kid ?? detail) : detail)
   for (const { check, severity, code, detail } of result.findings)
     findings.add(check, severity, code, detail)
   if (result.header !== null && result.header.statement !== line.get('statement'))
-    findings.error(null, 'statement_type_mismatch', `line says ${show(line.get('statement'))}`)
+    findings.fault('statement_type_mismatch', `line says ${show(line.get('statement'))}`)
 }
 
 function itemOf(unit: Extract<Unit, { readonly kind: 'record' }>): Item | Class1Result {

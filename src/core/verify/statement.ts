@@ -26,7 +26,7 @@ export type StatementResult = {
     readonly kid: string | null
     readonly alg: number | null
   }
-  /** Null until the signature holds: before that these are anybody's words. */
+  /** Null until the signature holds: before that the header is unproven. */
   readonly header: StatementHeader | null
   /** What is wrong with the header, alone or against the payload (seed §3.1). */
   readonly findings: readonly Finding[]
@@ -88,7 +88,7 @@ function compare(
   open: Set<string>,
 ): void {
   const differs = (claim: string, member: string): void =>
-    findings.error(null, 'header_mismatch', `${claim} does not match the payload's ${member}`)
+    findings.fault('header_mismatch', `${claim} does not match the payload's ${member}`)
   const { iss, sub, statement: type, actionType, decisionId } = header
   if (iss !== null && iss !== capsule.get('developer')) differs('iss', 'developer')
   if (actionType !== null && actionType !== capsule.get('action_type'))
@@ -117,9 +117,9 @@ function checkOutcomeMember(
 ): void {
   const of = capsule.get('dev.capsulegate.outcome_of')
   if (type === 'agent_action' && of !== undefined)
-    findings.error(null, 'outcome_as_action', 'outcome_of on an agent_action statement')
+    findings.fault('outcome_as_action', 'outcome_of on an agent_action statement')
   if (of !== undefined && !isHex64(of))
-    findings.error(null, 'outcome_of_malformed', 'outcome_of is no capsule_id')
+    findings.fault('outcome_of_malformed', 'outcome_of is no capsule_id')
 }
 
 /** The seed gives no escaping, so another maker may have written the two parts raw. */
@@ -151,14 +151,13 @@ function checkKey(
   open.add('time')
   if (key?.issuers === undefined) open.add('issuer_binding')
   else if (iss === null || !key.issuers.includes(iss))
-    findings.error(null, 'issuer_not_bound', 'the key is not pinned for this iss')
+    findings.fault('issuer_not_bound', 'the key is not pinned for this iss')
   const at = capsule?.get('timestamp')
   if (typeof at !== 'string') return
   const outside =
     (key?.valid_from !== undefined && before(at, key.valid_from)) ||
     (key?.valid_to !== undefined && before(key.valid_to, at))
-  if (outside)
-    findings.add(null, 'warning', 'key_outside_validity', 'timestamp is outside the key epoch')
+  if (outside) findings.warn('key_outside_validity', 'timestamp is outside the key epoch')
 }
 
 /** Two UTC timestamps of maybe different precision: the shared prefix up to seconds, then the fraction. */

@@ -88,6 +88,7 @@ function checkExpiry(disposition: JsonObject, findings: Findings): void {
     findings.error(1, 'expiry_policy_malformed', `ttl_seconds ${show(ttl)}, on_expiry ${show(end)}`)
 }
 
+const RECORD = ['id', 'result', 'severity', 'blocking']
 const RESULTS = ['pass', 'fail', 'n/a'] as const
 
 /** Seed §8.1. */
@@ -98,12 +99,7 @@ function checkRecord(record: JsonValue, where: string, findings: Findings): void
     wrong('', record)
     return
   }
-  const [id, result, severity, blocking] = [
-    record.get('id'),
-    record.get('result'),
-    record.get('severity'),
-    record.get('blocking'),
-  ]
+  const [id, result, severity, blocking] = RECORD.map((name) => record.get(name))
   if (typeof id !== 'string' || id === '') wrong('.id', id)
   if (!RESULTS.some((known) => known === result)) wrong('.result', result)
   if (typeof severity !== 'string' || severity === '') wrong('.severity', severity)

@@ -1,5 +1,5 @@
 import { isHex64 } from '../bytes/hex.js'
-import { codecFor } from '../capsule/codec.js'
+import { FORMAT_VERSION } from '../capsule/model.js'
 import type { NumberFault } from '../json/canonical.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
 import { type Findings, type Profile, show } from './finding.js'
@@ -76,7 +76,7 @@ function checkIdentityForms(capsule: JsonObject, findings: Findings): void {
     findings.error(1, 'capsule_id_malformed', `capsule_id is ${show(id)}`)
   if (typeof type === 'string' && type !== 'fyi' && type !== 'decide')
     findings.error(1, 'action_type_invalid', `action_type is ${show(type)}`)
-  if (typeof version === 'string' && codecFor(version) === null)
+  if (typeof version === 'string' && version !== FORMAT_VERSION)
     findings.error(1, 'unsupported_format_version', `format_version is ${show(version)}`)
 }
 

@@ -1,4 +1,4 @@
-import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
+import { isArray, isObject, type JsonObject, type JsonValue, vanishes } from '../json/value.js'
 import type { Class1Options } from './class1.js'
 import { block } from './structure.js'
 
@@ -10,7 +10,7 @@ const DIGESTS: readonly (readonly [block: string, member: string])[] = [
 
 /**
  * What a result does not vouch for (promise 9). A bare capsule's id leaves `chain` and members that
- * normalize away unbound: anyone may change them, and only a signature would tell (seed §5.1).
+ * normalize away unbound: anyone may change them, and only a signature would show it (seed §5.1).
  */
 export function unchecked(capsule: JsonObject, options: Class1Options): string[] {
   const open: string[] = []
@@ -26,14 +26,13 @@ export function unchecked(capsule: JsonObject, options: Class1Options): string[]
   return open
 }
 
-/** A member outside the content address because normalization drops it (seed §2). */
+/**
+ * A member outside the content address because normalization drops it (seed §2). An object of such members
+ * holds one itself, so the walk finds it.
+ */
 function hasEmptyMember(value: JsonValue): boolean {
   if (isArray(value)) return value.some(hasEmptyMember)
   if (!isObject(value)) return false
   for (const member of value.values()) if (vanishes(member) || hasEmptyMember(member)) return true
   return false
 }
-
-/** An object of vanishing members holds one itself, so the walk above finds it. */
-const vanishes = (value: JsonValue): boolean =>
-  value === null || (isArray(value) && value.length === 0) || (isObject(value) && value.size === 0)

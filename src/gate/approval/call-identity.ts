@@ -1,7 +1,7 @@
-import { callText } from '../../core/approval/call-identity.js'
+import { callText } from '../../core/approval/document.js'
 import { digestRequest, olderOctets } from '../../core/call/digest.js'
-import { exactText } from '../../core/json/exact-text.js'
 import type { Plain } from '../../core/json/value.js'
+import { exactText } from '../../core/json/value.js'
 import type { Approval } from '../../ports/state.js'
 import type { Matched, Parts } from '../context.js'
 

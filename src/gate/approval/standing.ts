@@ -1,6 +1,6 @@
 import { type Bounds, readBounds } from '../../core/approval/bounds.js'
 import { hollowBounds } from '../../core/approval/hollow-bounds.js'
-import { boundsPlace } from '../../core/journal/sealed-place.js'
+import { boundsContext } from '../../core/journal/encryption-context.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import type { Approval } from '../../ports/state.js'
 import type { Constrained, Item, Parts } from '../context.js'
@@ -44,7 +44,7 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
         tool,
         sealed_bounds: parts.tenant.bounds.seal(
           JSON.stringify(bounds),
-          boundsPlace({ grant, agent, tool }),
+          boundsContext({ grant, agent, tool }),
         ),
         expires_at: new Date(Date.parse(expiresAt)).toISOString(),
         uses,

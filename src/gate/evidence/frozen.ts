@@ -2,7 +2,7 @@ import { hex } from '../../core/bytes/hex.js'
 import { utf8 } from '../../core/bytes/text.js'
 import type { ReadCall } from '../../core/call/call.js'
 import { capturedHead } from '../../core/call/capture.js'
-import { octetsOf } from '../../core/call/octets.js'
+import { octetsOf } from '../../core/call/parts.js'
 import type { EvidencePart } from '../../ports/evidence.js'
 import type { Parts } from '../context.js'
 

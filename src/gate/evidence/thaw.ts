@@ -1,6 +1,6 @@
 import type { Agent } from '../../core/call/agent.js'
 import type { ReadCall } from '../../core/call/call.js'
-import { thaw as thawCall } from '../../core/call/thaw.js'
+import { thaw as thawCall } from '../../core/call/freeze.js'
 import type { Approval } from '../../ports/state.js'
 import type { Parts } from '../context.js'
 

@@ -1,12 +1,12 @@
 import { hex } from '../../core/bytes/hex.js'
 import { vouchFor } from '../../core/journal/dispatch-evidence.js'
+import { amountsContext } from '../../core/journal/encryption-context.js'
 import { plainEntry } from '../../core/journal/entry.js'
-import { amountsPlace } from '../../core/journal/sealed-place.js'
 import type { MembersOf } from '../../core/journal/vocabulary.js'
 import { textDigest } from '../../core/json/build.js'
 import { plainText } from '../../core/json/plain-text.js'
 import type { Plain } from '../../core/json/value.js'
-import { rowOf } from '../../core/verdict/observed.js'
+import { rowOf } from '../../core/verdict/verdict.js'
 import type { Dispatch, Dispatched } from '../../ports/dispatch.js'
 import type { EvidencePart, EvidenceRecord } from '../../ports/evidence.js'
 import type { Known, Parts, Reserved } from '../context.js'
@@ -112,7 +112,10 @@ function budgetsOf(
   }))
   const sums = claims.filter(({ kind }) => kind === 'sum').map(({ amount }) => amount)
   if (sums.length === 0) return { budgets }
-  return { budgets, amounts: tenant.amounts.seal(sums.join(' '), amountsPlace(actionId, budgets)) }
+  return {
+    budgets,
+    amounts: tenant.amounts.seal(sums.join(' '), amountsContext(actionId, budgets)),
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { createGate, narrowed, type OpenGate } from '../../app/create-gate.js'
 import type { GateConfig } from '../../config/model.js'
-import { octetsOf } from '../../core/call/octets.js'
+import { octetsOf } from '../../core/call/parts.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer/answer.js'
 import type { Gate } from '../../gate/gate.js'

@@ -1,4 +1,4 @@
-import { destinationOf } from '../../core/call/address.js'
+import { destinationOf } from '../../core/call/parts.js'
 import type { BackgroundDispatch } from '../../gate/approval/run-approved.js'
 import { holdFor } from '../http/hold.js'
 import { createRelease } from '../http/machine.js'

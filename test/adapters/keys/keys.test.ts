@@ -22,11 +22,11 @@ import { rotateKeys } from '../../../src/adapters/keys/rotate.js'
 import { openSigner } from '../../../src/adapters/keys/signer.js'
 import { hex } from '../../../src/core/bytes/hex.js'
 import { parseKeyring } from '../../../src/core/statement/keys.js'
-import { toCose } from '../../../src/core/statement/seal.js'
+import { toCose } from '../../../src/core/statement/sign1.js'
 import { verifySign1 } from '../../../src/core/statement/verify-sign1.js'
 import type { Signer } from '../../../src/ports/signer.js'
 import { sampleCapsule } from '../../core/statement/sample.js'
-import { sealCapsule } from '../../core/statement/seal-capsule.js'
+import { signCapsule } from '../../core/statement/sign-capsule.js'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const message = new TextEncoder().encode('message')
@@ -47,7 +47,7 @@ const privateFiles = (): string[] =>
     .sort()
 const sealed = (signer: Signer): Uint8Array => {
   const kid = signer.kid('statement')
-  const made = sealCapsule(sampleCapsule(), {
+  const made = signCapsule(sampleCapsule(), {
     statement: 'agent_action',
     kid,
     sign: (bytes) => signer.sign('statement', bytes),
@@ -236,7 +236,7 @@ describe('rotateKeys', () => {
     const signer = openSigner(dir)
     const kid = signer.kid('statement')
     await rotateKeys(dir, 'statement')
-    const made = sealCapsule(sampleCapsule(), {
+    const made = signCapsule(sampleCapsule(), {
       statement: 'agent_action',
       kid,
       sign: (bytes) => signer.sign('statement', bytes),

@@ -1,4 +1,4 @@
-import { amountsPlace } from '../../../src/core/journal/sealed-place.js'
+import { amountsContext } from '../../../src/core/journal/encryption-context.js'
 import type { Line, LineType } from '../../../src/core/journal/vocabulary.js'
 import type { BudgetClaim } from '../../../src/ports/state.js'
 import { sha } from '../../contract/state.js'
@@ -46,7 +46,7 @@ export const dispatched = (action: string, { budgets = [], ...claims }: Claims =
     budgets: taken,
     ...(sums.length === 0
       ? {}
-      : { amounts: TENANT.amounts.seal(sums.join(' '), amountsPlace(action, taken)) }),
+      : { amounts: TENANT.amounts.seal(sums.join(' '), amountsContext(action, taken)) }),
   }
 }
 

@@ -9,7 +9,7 @@ import {
   readLine,
 } from '../../../src/core/journal/vocabulary.js'
 import type { Members, Shape } from '../../../src/core/json/shape.js'
-import { toSeal } from '../../../src/core/statement/seal.js'
+import { toSign } from '../../../src/core/statement/sign.js'
 import { capsuleWith, membersOf, SIGNATURE, SMALLEST } from '../../support/lines.js'
 import { samples } from '../capsule/samples.js'
 
@@ -317,7 +317,7 @@ describe('the vocabulary', () => {
 
   it('takes every capsule that the builder makes, and every line the constructors make of one', () => {
     for (const { name, capsule } of samples()) {
-      const entry = capsuleEntry(toSeal(capsule, 'agent_action'), {
+      const entry = capsuleEntry(toSign(capsule, 'agent_action'), {
         statement: 'agent_action',
         capsule,
         settles: { action_id: capsule.action_id, outcome: 'commit', replayable: false },

@@ -4,8 +4,8 @@ import { type Capsule, FORMAT_VERSION, SPEC_VERSION } from '../../../src/core/ca
 import { jsonDigest } from '../../../src/core/json/build.js'
 import type { KeyPurpose, PublicKeyRecord } from '../../../src/core/statement/keys.js'
 import { thumbprint } from '../../../src/core/statement/keys.js'
-import { toCose } from '../../../src/core/statement/seal.js'
-import { sealCapsule } from './seal-capsule.js'
+import { toCose } from '../../../src/core/statement/sign1.js'
+import { signCapsule } from './sign-capsule.js'
 
 export type TestKey = {
   readonly record: PublicKeyRecord
@@ -64,6 +64,6 @@ export function sampleCapsule(changes: Partial<Capsule> = {}): Capsule {
 }
 
 export function sampleCose(key: TestKey, capsule: Capsule = sampleCapsule()): Uint8Array {
-  const sealed = sealCapsule(capsule, { statement: 'agent_action', kid: key.kid, sign: key.sign })
+  const sealed = signCapsule(capsule, { statement: 'agent_action', kid: key.kid, sign: key.sign })
   return toCose(new TextEncoder().encode(sealed.payload), sealed.protectedBytes, sealed.signature)
 }

@@ -6,8 +6,8 @@ import type { Capsule } from '../../../src/core/capsule/model.js'
 import { FIRST_PREV, formatLine, leafHash } from '../../../src/core/journal/line.js'
 import { subjectUrn } from '../../../src/core/statement/header.js'
 import { type PublicKeyRecord, thumbprint } from '../../../src/core/statement/keys.js'
-import { toCose } from '../../../src/core/statement/seal.js'
-import { sealCapsule } from '../statement/seal-capsule.js'
+import { toCose } from '../../../src/core/statement/sign1.js'
+import { signCapsule } from '../statement/sign-capsule.js'
 
 /** A producer's key, its statements and its journal, written with the product's own writers. */
 const pair = generateKeyPairSync('ed25519')
@@ -26,8 +26,8 @@ export const key: PublicKeyRecord = {
 export const signRaw = (message: Uint8Array): Uint8Array =>
   Uint8Array.from(sign(null, message, pair.privateKey))
 
-export function seal(capsule: Capsule, original?: Capsule): ReturnType<typeof sealCapsule> {
-  return sealCapsule(capsule, {
+export function seal(capsule: Capsule, original?: Capsule): ReturnType<typeof signCapsule> {
+  return signCapsule(capsule, {
     statement: original === undefined ? 'agent_action' : 'outcome',
     kid,
     sign: signRaw,

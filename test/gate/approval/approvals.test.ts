@@ -3,7 +3,7 @@ import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { decisionOf } from '../../../src/core/capsule/disposition.js'
 import type { Capsule } from '../../../src/core/capsule/model.js'
 import { capsuleEntry } from '../../../src/core/journal/entry.js'
-import { toSeal } from '../../../src/core/statement/seal.js'
+import { toSign } from '../../../src/core/statement/sign.js'
 import { type Code, TABLE } from '../../../src/core/verdict/table.js'
 import { verifyStatement } from '../../../src/core/verify/statement.js'
 import type { Answer } from '../../../src/gate/answer/answer.js'
@@ -756,7 +756,7 @@ describe('after power was lost between two lines of one append', () => {
       capsule_id: 'e'.repeat(64),
     }
     const statement = 'agent_action'
-    const entry = capsuleEntry(toSeal(capsule, statement), { capsule, statement })
+    const entry = capsuleEntry(toSign(capsule, statement), { capsule, statement })
     await at.gate.data.journal.append([entry])
     expect(at.gate.data.state.unasked()).toHaveLength(1)
     at = await at.restart()

@@ -1,4 +1,4 @@
-import { onExpiry, verdictClass } from '../../../core/journal/lines/capsule.js'
+import { onExpiry, verdictClass } from '../../../core/capsule/shapes.js'
 import { haltScope } from '../../../core/journal/lines/operate.js'
 import { LINES, lineShape } from '../../../core/journal/vocabulary.js'
 import {

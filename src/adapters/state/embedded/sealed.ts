@@ -1,7 +1,7 @@
 import type { Bounds } from '../../../core/approval/bounds.js'
 import type { GateError } from '../../../core/error.js'
+import { amountsContext, boundsContext } from '../../../core/journal/encryption-context.js'
 import type { GrantLine } from '../../../core/journal/lines/approval.js'
-import { amountsPlace, boundsPlace } from '../../../core/journal/sealed-place.js'
 import { type LineOf, lineError } from '../../../core/journal/vocabulary.js'
 import type { TenantKeys } from '../../../ports/tenant.js'
 
@@ -33,7 +33,7 @@ export function takenBy(
   const opened =
     sealed === undefined
       ? []
-      : amounts.open(sealed, amountsPlace(line.action_id, budgets))?.split(' ')
+      : amounts.open(sealed, amountsContext(line.action_id, budgets))?.split(' ')
   if (opened === undefined) throw lineError(line, `amounts do not open: ${SOURCE}`)
   if (opened.length !== sums.length) {
     throw lineError(line, `it has ${opened.length} sealed amounts for ${sums.length} budgets`)
@@ -52,7 +52,7 @@ export function boundsOf(
   { bounds }: Unsealing,
 ): Bounds | null {
   if (!('sealed_bounds' in line)) return line.bounds
-  const text = bounds.open(line.sealed_bounds, boundsPlace(line))
+  const text = bounds.open(line.sealed_bounds, boundsContext(line))
   return text === null ? null : JSON.parse(text)
 }
 

@@ -1,11 +1,11 @@
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 import { jsonDigest } from '../../json/build.js'
 import { formatDecimal, parseDecimal } from '../../json/decimal.js'
 import type { Plain } from '../../json/value.js'
-import { resolveThreshold } from '../expand/thresholds.js'
 import { record } from '../expand/tree.js'
 import type { Constraint, Predicate, Threshold } from '../model.js'
 import type { Inputs } from './inputs.js'
+import { resolveThreshold } from './leaves.js'
 
 export type Windowed = Extract<
   Predicate,
@@ -37,7 +37,7 @@ export function claimOf(
   id: string,
   constraint: Constraint & { readonly predicate: Windowed },
   inputs: Inputs,
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
   advisory = false,
 ): Claimed {
   const { predicate } = constraint
@@ -75,7 +75,7 @@ function scopeKey(
   id: string,
   scope: readonly string[],
   inputs: Inputs,
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
 ): string | null {
   const values = record<Plain>()
   for (const name of scope) {

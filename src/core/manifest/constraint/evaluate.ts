@@ -1,4 +1,4 @@
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 import type { Plain } from '../../json/value.js'
 import type { Constraint } from '../model.js'
 import { claimOf } from './claims.js'
@@ -18,7 +18,7 @@ export function evaluate(
   constraint: Constraint,
   facts: Facts,
   moment: Moment,
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
 ): Judgement {
   const inputs = selectInputs(constraint, facts)
   if (usesClock(constraint.predicate)) inputs.$now = moment.now
@@ -34,7 +34,7 @@ function windowInput(
   constraint: Parameters<typeof claimOf>[1],
   inputs: Inputs,
   prior: string,
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
 ): Plain | null {
   const claimed = claimOf(id, constraint, inputs, crypto)
   if (!claimed.ok) return null

@@ -1,5 +1,6 @@
-import type { Crypto } from '../../crypto/crypto.js'
-import { canonicalOf, jsonDigest, normalize } from '../../json/build.js'
+import type { Hashing } from '../../crypto/crypto.js'
+import { jsonDigest } from '../../json/build.js'
+import { plainText } from '../../json/plain-text.js'
 import type { Plain } from '../../json/value.js'
 import { manifestDigest } from '../expand/expand.js'
 import type { Manifest } from '../model.js'
@@ -38,10 +39,8 @@ export const evidenceOf = (
   ...(inputs.$window === undefined ? {} : { window: inputs.$window }),
 })
 
-export const evidenceDigest = (
-  evidence: ConstraintEvidence,
-  crypto: Pick<Crypto, 'sha256'>,
-): string => jsonDigest(evidence, crypto)
+export const evidenceDigest = (evidence: ConstraintEvidence, crypto: Hashing): string =>
+  jsonDigest(evidence, crypto)
 
 export type Rederived =
   | { readonly ok: true; readonly result: Result }
@@ -71,19 +70,10 @@ const MEMBERS = [
  * Class 2 (seed §8.2): the manifest and the evidence alone give the recorded outcome again, or it was
  * not the outcome. Never throws; evidence may have lost its empty members to normalization.
  */
-export function rederive(
-  manifest: Manifest,
-  evidence: Plain,
-  crypto: Pick<Crypto, 'sha256'>,
-): Rederived {
-  const refuse = (code: Extract<Rederived, { ok: false }>['code'], detail: string): Rederived => ({
-    ok: false,
-    code,
-    detail,
-  })
+export function rederive(manifest: Manifest, evidence: Plain, crypto: Hashing): Rederived {
   if (!isRecord(evidence)) return refuse('evidence_malformed', 'evidence is an object')
-  const stranger = Object.keys(evidence).find((name) => !MEMBERS.includes(name))
-  if (stranger !== undefined) return refuse('evidence_malformed', `unknown member ${stranger}`)
+  const unknown = Object.keys(evidence).find((name) => !MEMBERS.includes(name))
+  if (unknown !== undefined) return refuse('evidence_malformed', `unknown member ${unknown}`)
   const { constraint: id, manifest_digest, outcome, salt, thresholds = {} } = evidence
   const inputs = judgedInputs(evidence)
   if (typeof id !== 'string' || typeof salt !== 'string' || inputs === null) {
@@ -103,6 +93,12 @@ export function rederive(
   }
   return { ok: true, result: judged.result }
 }
+
+const refuse = (code: Extract<Rederived, { ok: false }>['code'], detail: string): Rederived => ({
+  ok: false,
+  code,
+  detail,
+})
 
 /** As the predicate saw them; 0.1 kept what the clock and the window said among the inputs. */
 function judgedInputs(evidence: { readonly [name: string]: Plain }): Inputs | null {
@@ -125,7 +121,7 @@ const isRecord = (value: Plain | undefined): value is { readonly [name: string]:
 /** Equal as digests see it; what has no digest equals nothing. */
 function same(a: Plain, b: Plain): boolean {
   try {
-    return canonicalOf(normalize(a)) === canonicalOf(normalize(b))
+    return plainText(a, 'normalized') === plainText(b, 'normalized')
   } catch {
     return false
   }

@@ -1,5 +1,4 @@
-import { exactText } from '../../json/exact-text.js'
-import type { Plain } from '../../json/value.js'
+import { exactText, type Plain } from '../../json/value.js'
 import { record } from '../expand/tree.js'
 import type { Constraint, Predicate } from '../model.js'
 import type { Args } from '../route/read-result.js'
@@ -18,7 +17,7 @@ export type Facts = {
 /** What a predicate sees and what its evidence keeps. An absent input is an absent member. */
 export type Inputs = { readonly [name: string]: Plain }
 
-/** A record of the caller's own: nobody else holds it. */
+/** A new record, which the caller may change. */
 export function selectInputs(constraint: Constraint, facts: Facts): Record<string, Plain> {
   const { select } = constraint
   const inputs = record<Plain>()
@@ -51,7 +50,7 @@ function read(source: string, facts: Facts): Plain {
  * empty list (seed §2) and evidence of "none" must not read as evidence of "not given"; an empty one has
  * no items here either, so that the schema judges what is digested.
  */
-function evidenceForm(arg: ArgValue): Plain {
+export function evidenceForm(arg: ArgValue): Plain {
   switch (arg.type) {
     case 'string':
     case 'decimal':

@@ -1,18 +1,7 @@
-import type { Predicate, Threshold } from '../model.js'
-
-/** What a literal must be for the predicate that compares with it. */
-export type Role =
-  | 'scalar'
-  | 'set'
-  | 'pattern'
-  | 'size'
-  | 'integer'
-  | 'decimal'
-  | 'schema'
-  | 'hosts'
-  | 'hash'
-  | 'time'
-  | 'days'
+import type { Plain } from '../../json/value.js'
+import type { Constraint, Predicate, Threshold } from '../model.js'
+import type { Inputs } from './inputs.js'
+import { membersOf, type Role } from './kinds.js'
 
 export type LeafPredicate = Exclude<Predicate, { kind: 'all' | 'any' | 'not' | 'if_present' }>
 export type Leaf = {
@@ -43,52 +32,37 @@ export function leavesOf(predicate: Predicate, nested = false, optional = false)
 }
 
 export function inputsOf(leaf: LeafPredicate): readonly string[] {
+  const own = 'input' in leaf ? [leaf.input] : []
+  const scope = 'scope' in leaf ? leaf.scope : []
   const keys = thresholdsOf(leaf).flatMap(([, { by }]) => (by === undefined ? [] : [by]))
-  switch (leaf.kind) {
-    case 'time_window':
-      return keys
-    case 'count_in_window':
-    case 'dedupe_key':
-      return [...leaf.scope, ...keys]
-    case 'sum_in_window':
-      return [leaf.input, ...leaf.scope, ...keys]
-    default:
-      return [leaf.input, ...keys]
-  }
+  return [...own, ...scope, ...keys]
 }
 
-export function thresholdsOf(leaf: LeafPredicate): readonly (readonly [Role, Threshold])[] {
-  const range = (role: Role, low?: Threshold, high?: Threshold) =>
-    [low, high].flatMap((bound) => (bound === undefined ? [] : [[role, bound] as const]))
-  switch (leaf.kind) {
-    case 'exists':
-    case 'absent':
-    case 'dedupe_key':
-      return []
-    case 'equals':
-      return [['scalar', leaf.to]]
-    case 'in_set':
-    case 'not_in_set':
-      return [['set', leaf.set]]
-    case 'regex':
-      return [['pattern', leaf.pattern]]
-    case 'length':
-      return range('size', leaf.min, leaf.max)
-    case 'integer_range':
-      return range('integer', leaf.min, leaf.max)
-    case 'decimal_compare':
-      return [['decimal', leaf.to]]
-    case 'json_schema':
-      return [['schema', leaf.schema]]
-    case 'url_host_in':
-      return [['hosts', leaf.set]]
-    case 'hash_equals':
-      return [['hash', leaf.to]]
-    case 'time_window':
-      return [...range('time', leaf.from, leaf.until), ...range('days', leaf.days)]
-    case 'count_in_window':
-      return [['size', leaf.max]]
-    case 'sum_in_window':
-      return [['decimal', leaf.max]]
-  }
+/** The literals that a predicate compares with, by what they must be. */
+export const thresholdsOf = (leaf: LeafPredicate): readonly (readonly [Role, Threshold])[] =>
+  membersOf(leaf.kind).flatMap(({ name, type }) => {
+    const value = (leaf as { readonly [name: string]: unknown })[name]
+    return isThreshold(value) ? [[type as Role, value] as const] : []
+  })
+
+const isThreshold = (value: unknown): value is Threshold =>
+  typeof value === 'object' && value !== null && 'threshold' in value
+
+/** The literal a predicate compares with; undefined when the look-up has no entry for the input. */
+export function resolveThreshold(
+  constraint: Pick<Constraint, 'thresholds'>,
+  threshold: Threshold,
+  inputs: Inputs,
+): Plain | undefined {
+  const literal = own(constraint.thresholds, threshold.threshold)
+  if (threshold.by === undefined) return literal
+  const key = inputs[threshold.by]
+  if (typeof key !== 'string' && typeof key !== 'boolean') return undefined
+  return own(literal, String(key))
+}
+
+/** Agents choose the key: `constructor` and `__proto__` find nothing. */
+function own(holder: Plain | undefined, name: string): Plain | undefined {
+  if (holder === null || typeof holder !== 'object' || Array.isArray(holder)) return undefined
+  return Object.hasOwn(holder, name) ? (holder as { [name: string]: Plain })[name] : undefined
 }

@@ -1,14 +1,13 @@
-import { hex } from '../../bytes/hex.js'
-import { utf8 } from '../../bytes/text.js'
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
+import { textDigest } from '../../json/build.js'
 import { addDecimals, compareDecimals, parseDecimal } from '../../json/decimal.js'
 import type { Plain } from '../../json/value.js'
-import { resolveThreshold } from '../expand/thresholds.js'
 import { record } from '../expand/tree.js'
 import type { CompareOp, Constraint, Predicate, Threshold } from '../model.js'
 import { urlAuthority } from '../route/url-host.js'
 import { claimOf, isWindowed, type Windowed } from './claims.js'
 import type { Inputs } from './inputs.js'
+import { type LeafPredicate, resolveThreshold } from './leaves.js'
 import { matchesWhole } from './regex.js'
 import { conforms, schemaValueOf } from './schema.js'
 import { inTimeWindow } from './time-window.js'
@@ -23,12 +22,11 @@ export type Judgement = {
   readonly why: string | null
 }
 
-type Sha256 = Pick<Crypto, 'sha256'>
 type Scene = {
   readonly id: string
   readonly constraint: Constraint
   readonly inputs: Inputs
-  readonly crypto: Sha256
+  readonly crypto: Hashing
   readonly thresholds: Record<string, Plain>
   why: string | null
 }
@@ -41,7 +39,7 @@ export function judge(
   id: string,
   constraint: Constraint,
   inputs: Inputs,
-  crypto: Sha256,
+  crypto: Hashing,
 ): Judgement {
   const scene: Scene = { id, constraint, inputs, crypto, thresholds: record<Plain>(), why: null }
   const result =
@@ -95,22 +93,7 @@ function run(predicate: Predicate, scene: Scene): Result {
   }
 }
 
-type OnInput = Extract<
-  Predicate,
-  {
-    kind:
-      | 'equals'
-      | 'in_set'
-      | 'not_in_set'
-      | 'regex'
-      | 'length'
-      | 'integer_range'
-      | 'decimal_compare'
-      | 'json_schema'
-      | 'url_host_in'
-      | 'hash_equals'
-  }
->
+type OnInput = Exclude<LeafPredicate, Windowed | { kind: 'exists' | 'absent' | 'time_window' }>
 
 function onInput(predicate: OnInput, scene: Scene): Result {
   const value = scene.inputs[predicate.input]
@@ -121,7 +104,7 @@ function onInput(predicate: OnInput, scene: Scene): Result {
     : decided(holds)
 }
 
-/** Null: cannot be told. */
+/** Null: cannot be decided. */
 function compare(predicate: OnInput, value: Plain, scene: Scene): boolean | null {
   switch (predicate.kind) {
     case 'equals': {
@@ -173,7 +156,7 @@ function compare(predicate: OnInput, value: Plain, scene: Scene): boolean | null
     case 'hash_equals': {
       const to = threshold(predicate.to, scene)
       if (typeof value !== 'string' || typeof to !== 'string') return null
-      return hex(scene.crypto.sha256(utf8(value))) === to
+      return textDigest(value, scene.crypto) === to
     }
   }
 }
@@ -236,21 +219,15 @@ function ordered(value: Plain, op: CompareOp, to: Plain | undefined): boolean | 
   const left = parseDecimal(String(value))
   const right = parseDecimal(String(to))
   if (left === null || right === null) return null
-  const order = compareDecimals(left, right)
-  switch (op) {
-    case 'lt':
-      return order < 0
-    case 'lte':
-      return order <= 0
-    case 'gt':
-      return order > 0
-    case 'gte':
-      return order >= 0
-    case 'eq':
-      return order === 0
-    case 'ne':
-      return order !== 0
-  }
+  return HOLDS[op](compareDecimals(left, right))
+}
+const HOLDS: Readonly<Record<CompareOp, (order: number) => boolean>> = {
+  lt: (order) => order < 0,
+  lte: (order) => order <= 0,
+  gt: (order) => order > 0,
+  gte: (order) => order >= 0,
+  eq: (order) => order === 0,
+  ne: (order) => order !== 0,
 }
 
 function timeWindow(predicate: Extract<Predicate, { kind: 'time_window' }>, scene: Scene): Result {

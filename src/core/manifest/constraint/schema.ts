@@ -74,7 +74,7 @@ function validator(schema: object): ValidateFunction {
   return validate
 }
 
-/** Null: it cannot be told (a schema that recurses without end on this value). */
+/** Null: it cannot be decided (a schema that recurses without end on this value). */
 export function conforms(schema: Plain, value: unknown): boolean | null {
   if (typeof schema === 'boolean') return schema
   if (schema === null || typeof schema !== 'object') return null

@@ -26,5 +26,5 @@ function listOrAny(
 ): readonly string[] | 'any' {
   if (node === undefined) return []
   if (typeof node.value === 'string') return reader.oneOf(node, ['any'] as const) ?? []
-  return (reader.list(node) ?? []).flatMap((member) => reader.text(member, form, hint) ?? [])
+  return reader.texts(node, form, hint)
 }

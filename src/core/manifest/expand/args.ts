@@ -8,7 +8,7 @@ import { type Fields, type Node, type Reader, record } from './tree.js'
 const TYPES = ['string', 'integer', 'decimal', 'boolean', 'strings', 'object', 'objects'] as const
 /** A text in a path, query or header is none of these. */
 const BODY_ONLY: readonly ArgType[] = ['strings', 'object', 'objects']
-const PLACES = ['body', 'query', 'path', 'header'] as const
+const PARTS = ['body', 'query', 'path', 'header'] as const
 const WITH_BODY = ['POST', 'PUT', 'PATCH']
 
 /** `amount: decimal`, `note: string?`, or `{type, optional, body: /a/b | query: n | path: n | header: n}`. */
@@ -49,9 +49,9 @@ function expandArg(
     const optional = node.value.endsWith('?')
     const word = { value: optional ? node.value.slice(0, -1) : node.value, path: node.path }
     const type = reader.oneOf<ArgType>(word, TYPES)
-    return type && placed(reader, node, { type, optional, from: fallback() }, match, template)
+    return type && checked(reader, node, { type, optional, from: fallback() }, match, template)
   }
-  const fields = reader.fields(node, ['type', 'optional', 'from', ...PLACES])
+  const fields = reader.fields(node, ['type', 'optional', 'from', ...PARTS])
   if (fields === undefined) return undefined
   const type = reader.oneOf<ArgType>(fields.get('type'), TYPES)
   if (type === undefined) {
@@ -62,23 +62,23 @@ function expandArg(
   const optional = reader.flag(fields.get('optional')) ?? false
   const from = readSource(reader, node, fields)
   if (from === 'wrong') return undefined
-  return placed(reader, node, { type, optional, from: from ?? fallback() }, match, template)
+  return checked(reader, node, { type, optional, from: from ?? fallback() }, match, template)
 }
 
 function readSource(reader: Reader, node: Node, fields: Fields): ArgSource | undefined | 'wrong' {
   const long = fields.get('from')
-  const short = PLACES.filter((place) => fields.has(place))
+  const short = PARTS.filter((part) => fields.has(part))
   if (short.length + (long === undefined ? 0 : 1) > 1) {
     reader.problem(node, 'the argument has two places', 'keep one of body, query, path, header')
     return 'wrong'
   }
-  const [place] = short
-  if (place !== undefined) return source(reader, place, fields.get(place)) ?? 'wrong'
+  const [part] = short
+  if (part !== undefined) return source(reader, part, fields.get(part)) ?? 'wrong'
   if (long === undefined) return undefined
   const members = reader.fields(long, ['in', 'pointer', 'name'])
-  const where = reader.oneOf(members?.get('in'), PLACES)
+  const where = reader.oneOf(members?.get('in'), PARTS)
   if (members === undefined || where === undefined) {
-    reader.problem(long, 'from needs a place', `in: ${PLACES.join(' | ')}`)
+    reader.problem(long, 'from needs a place', `in: ${PARTS.join(' | ')}`)
     return 'wrong'
   }
   return source(reader, where, members.get(where === 'body' ? 'pointer' : 'name')) ?? 'wrong'
@@ -86,30 +86,30 @@ function readSource(reader: Reader, node: Node, fields: Fields): ArgSource | und
 
 function source(
   reader: Reader,
-  place: (typeof PLACES)[number],
+  part: (typeof PARTS)[number],
   node: Node | undefined,
 ): ArgSource | undefined {
-  switch (place) {
+  switch (part) {
     case 'body': {
       const pointer = reader.text(node, POINTER, 'a JSON pointer like /order/id')
-      if (pointer !== '') return pointer === undefined ? undefined : { in: place, pointer }
+      if (pointer !== '') return pointer === undefined ? undefined : { in: part, pointer }
       return reader.problem(node ?? { path: '' }, 'the pointer is empty', 'write /order/id')
     }
     case 'query':
     case 'path': {
       const name = reader.text(node, /^[^\u0000-\u001f]{1,128}$/, 'a name')
-      return name === undefined ? undefined : { in: place, name }
+      return name === undefined ? undefined : { in: part, name }
     }
     case 'header': {
       const name = reader.text(node, /^[!-~]{1,64}$/, "a header's name")?.toLowerCase()
       if (name === undefined || node === undefined) return undefined
-      if (isForwardable(name)) return { in: place, name }
+      if (isForwardable(name)) return { in: part, name }
       return reader.problem(node, `the header ${name} never reaches the tool`, 'read another one')
     }
   }
 }
 
-function placed(
+function checked(
   reader: Reader,
   node: Node,
   arg: Arg,

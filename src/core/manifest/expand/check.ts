@@ -1,6 +1,7 @@
 import type { Plain } from '../../json/value.js'
+import { type InputType, KINDS } from '../constraint/kinds.js'
 import { inputsOf, type LeafPredicate, leavesOf, thresholdsOf } from '../constraint/leaves.js'
-import { type ArgType, type Constraint, type Manifest, SOURCES } from '../model.js'
+import { type Constraint, type Manifest, SOURCES } from '../model.js'
 import { readingOf } from '../route/reading.js'
 import { templateCovers } from '../route/template.js'
 import type { RuleDraft } from './rule.js'
@@ -53,29 +54,8 @@ function checkConnection(reader: Reader, { rule, node }: RuleDraft, manifest: Ma
   )
 }
 
-type InputType = ArgType | 'json'
-/** Not `object` and `objects`: what is in them is let through whole, and a schema of `$body` can judge it. */
-const ANY: readonly InputType[] = ['string', 'integer', 'decimal', 'boolean', 'strings', 'json']
 const SELECTS: readonly InputType[] = ['string', 'integer', 'boolean']
-const SCALAR: readonly InputType[] = ['string', 'integer', 'decimal', 'boolean']
-const TAKES: Readonly<Record<LeafPredicate['kind'], readonly InputType[]>> = {
-  exists: [...ANY, 'object', 'objects'],
-  absent: [...ANY, 'object', 'objects'],
-  equals: ['string', 'integer', 'boolean'],
-  in_set: ['string', 'integer', 'boolean', 'strings'],
-  not_in_set: ['string', 'integer', 'boolean', 'strings'],
-  regex: ['string', 'strings'],
-  length: ['string', 'strings'],
-  integer_range: ['integer'],
-  decimal_compare: ['decimal', 'integer'],
-  json_schema: ANY,
-  url_host_in: ['string', 'strings'],
-  hash_equals: ['string', 'json'],
-  time_window: [],
-  count_in_window: [],
-  sum_in_window: ['decimal', 'integer'],
-  dedupe_key: [],
-}
+const COUNTED: readonly InputType[] = ['string', 'integer', 'decimal', 'boolean', 'strings']
 
 function checkUse(reader: Reader, draft: RuleDraft, id: string, constraint: Constraint): void {
   const { rule, node } = draft
@@ -94,7 +74,7 @@ function checkUse(reader: Reader, draft: RuleDraft, id: string, constraint: Cons
     const own = 'input' in predicate ? predicate.input : null
     for (const input of inputsOf(predicate)) {
       const type = typeOf(input)
-      const takes = input === own ? TAKES[predicate.kind] : [...SCALAR, 'strings']
+      const takes = input === own ? KINDS[predicate.kind].takes : COUNTED
       if (type !== undefined && !takes.includes(type)) {
         const usable = takes.join(', ')
         reader.problem(node, `${id}: ${predicate.kind} cannot read a ${type}`, `it takes ${usable}`)
@@ -111,7 +91,7 @@ function checkUse(reader: Reader, draft: RuleDraft, id: string, constraint: Cons
   }
 }
 
-/** A literal of another type than the argument would never be equal, and nobody would be told. */
+/** A literal of another type than the argument would never be equal, without any error. */
 function checkLiterals(
   reader: Reader,
   draft: RuleDraft,

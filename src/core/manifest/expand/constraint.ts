@@ -1,5 +1,6 @@
 import type { Plain } from '../../json/value.js'
 import { isWindowed } from '../constraint/claims.js'
+import { KINDS } from '../constraint/kinds.js'
 import { inputsOf, leavesOf, thresholdsOf } from '../constraint/leaves.js'
 import { schemaFault } from '../constraint/schema.js'
 import { type ArgType, type Constraint, type Predicate, SOURCES } from '../model.js'
@@ -13,7 +14,7 @@ import { type Fields, type Node, type Reader, record } from './tree.js'
 const OPTIONS = ['check_type', 'method', 'severity', 'on_fail', 'on_error']
 const FULL = [...OPTIONS, 'select', 'evidence_schema', 'thresholds', 'predicate']
 
-/** The full form is told by its `predicate`; anything else is the short one beside its options. */
+/** The full form is recognized by its `predicate`; anything else is the short one beside its options. */
 export function expandConstraint(
   reader: Reader,
   node: Node,
@@ -47,7 +48,7 @@ export function expandConstraint(
   if (reader.problems.length > before) return undefined
   return {
     check_type:
-      label(reader, fields, 'check_type') ?? `dev.capsulegate.${CATEGORY[predicate.kind]}`,
+      label(reader, fields, 'check_type') ?? `dev.capsulegate.${KINDS[predicate.kind].category}`,
     method: label(reader, fields, 'method') ?? `dev.capsulegate.${predicate.kind}`,
     severity: reader.oneOf(fields.get('severity'), ['low', 'medium', 'high', 'critical']) ?? 'high',
     on_fail: reader.oneOf(fields.get('on_fail'), ['block', 'hitl', 'warn']) ?? 'block',
@@ -59,29 +60,6 @@ export function expandConstraint(
     thresholds,
     predicate,
   }
-}
-
-const CATEGORY: Readonly<Record<Predicate['kind'], string>> = {
-  exists: 'presence',
-  absent: 'presence',
-  if_present: 'presence',
-  equals: 'membership',
-  in_set: 'membership',
-  not_in_set: 'membership',
-  url_host_in: 'membership',
-  hash_equals: 'membership',
-  regex: 'format',
-  length: 'format',
-  json_schema: 'format',
-  integer_range: 'threshold',
-  decimal_compare: 'threshold',
-  time_window: 'time',
-  count_in_window: 'budget',
-  sum_in_window: 'budget',
-  dedupe_key: 'budget',
-  all: 'combined',
-  any: 'combined',
-  not: 'combined',
 }
 
 /** Seed §8.1: labels are namespaced lower-case categories. */

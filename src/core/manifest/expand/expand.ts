@@ -1,4 +1,4 @@
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 import { jsonDigest } from '../../json/build.js'
 import type { Constraint, Manifest } from '../model.js'
 import { checkManifest } from './check.js'
@@ -48,7 +48,7 @@ export function expand(tree: SourceTree): Expanded {
 }
 
 /** JSON-DIGEST of the expanded form; every capsule of its tools names it. */
-export const manifestDigest = (manifest: Manifest, crypto: Pick<Crypto, 'sha256'>): string =>
+export const manifestDigest = (manifest: Manifest, crypto: Hashing): string =>
   jsonDigest(manifest, crypto)
 
 function read(reader: Reader, root: Node): Manifest | undefined {

@@ -19,10 +19,7 @@ export function expandHitl(reader: Reader, node: Node | undefined): Hitl {
   const seconds = (member: Node | undefined): number | undefined =>
     reader.integer(member, 1, YEAR_SECONDS)
   const roles = (member: Node | undefined): readonly string[] =>
-    (reader.list(member) ?? []).flatMap((role) => {
-      const name = reader.text(role, /^[a-z][a-z0-9_-]{0,63}$/, "a role's name")
-      return name === undefined ? [] : [name]
-    })
+    reader.texts(member, /^[a-z][a-z0-9_-]{0,63}$/, "a role's name")
   const asked = roles(fields?.get('roles'))
   const refusal = seconds(fields?.get('refusal_seconds'))
   return {

@@ -1,7 +1,7 @@
 import { isHex64 } from '../../bytes/hex.js'
 import { parseDecimal } from '../../json/decimal.js'
 import type { Plain } from '../../json/value.js'
-import type { Role } from '../constraint/leaves.js'
+import type { Role } from '../constraint/kinds.js'
 import { isPattern } from '../constraint/regex.js'
 import { schemaFault } from '../constraint/schema.js'
 import { DAYS, minutesOf } from '../constraint/time-window.js'

@@ -174,10 +174,7 @@ const STATUS = /^([1-5][0-9]{2})(?:-([1-5][0-9]{2}))?$/
 
 function readSuccess(reader: Reader, node: Node | undefined): ToolRule['success'] {
   const fields = reader.fields(node, ['status', 'unless'])
-  const status = (reader.list(fields?.get('status')) ?? []).flatMap((member) => {
-    const text = reader.text(member, STATUS, 'a status like "200" or "200-299"')
-    return text === undefined ? [] : [text]
-  })
+  const status = reader.texts(fields?.get('status'), STATUS, 'a status like "200" or "200-299"')
   const unless = (reader.list(fields?.get('unless')) ?? []).flatMap((member) => {
     const parts = reader.fields(member, ['pointer', 'op', 'value'])
     const pointer = reader.text(parts?.get('pointer'), POINTER, 'a JSON pointer like /error')
@@ -227,10 +224,8 @@ function readConstraintList(
     const ids = [...inline.keys()].map((name) => qualify(name, manifestId) ?? name)
     return { ids, inline }
   }
-  const ids = (reader.list(node) ?? []).flatMap((member) => {
-    const name = reader.text(member, /^.+$/, 'a constraint id')
-    return name === undefined ? [] : [qualify(name, manifestId) ?? name]
-  })
+  const names = reader.texts(node, /^.+$/, 'a constraint id')
+  const ids = names.map((name) => qualify(name, manifestId) ?? name)
   if (new Set(ids).size < ids.length) {
     reader.problem(node, 'a constraint is listed twice', 'list each once')
   }

@@ -21,6 +21,8 @@ const OPS = [
   ...COMPARE_OPS,
 ] as const
 
+const SET_KIND = { in: 'in_set', not_in: 'not_in_set', host_in: 'url_host_in' } as const
+
 export type ShortForm = {
   readonly predicate: Predicate | undefined
   readonly thresholds: Record<string, Plain>
@@ -35,7 +37,7 @@ export function readShortForm(
 ): ShortForm {
   const thresholds = record<Plain>()
 
-  /** A literal, or `{by: input, of: {key: literal}}`; kept under a name told from where it stands. */
+  /** A literal, or `{by: input, of: {key: literal}}`; kept under a name that follows from its position. */
   function threshold(stem: string, member: Node | undefined, asText = false): Threshold | null {
     if (member === undefined) return null
     const lookup = member.value instanceof Map && member.value.has('by')
@@ -116,9 +118,7 @@ export function readShortForm(
   function windowed(word: 'count' | 'sum' | 'dedupe', member: Node): Predicate | undefined {
     const keys = { count: ['max'], sum: ['of', 'max'], dedupe: [] }[word]
     const parts = reader.fields(member, [...keys, 'per', 'window'])
-    const scope = (reader.list(parts?.get('per')) ?? []).flatMap(
-      (one) => reader.text(one, /^.{1,64}$/, "an input's name") ?? [],
-    )
+    const scope = reader.texts(parts?.get('per'), /^.{1,64}$/, "an input's name")
     const seconds = readDuration(reader, parts?.get('window'))
     const max = word === 'dedupe' ? null : threshold('max', parts?.get('max'), word === 'sum')
     const input = reader.text(parts?.get('of'), /^.{1,64}$/, "an argument's name")
@@ -159,19 +159,16 @@ export function readShortForm(
         return then === undefined ? undefined : { kind: 'if_present', input, then }
       }
       case 'equals':
-        return { kind: 'equals', input, to: bound() }
+      case 'sha256':
+        return { kind: op === 'equals' ? op : 'hash_equals', input, to: bound() }
       case 'in':
-        return { kind: 'in_set', input, set: bound() }
       case 'not_in':
-        return { kind: 'not_in_set', input, set: bound() }
+      case 'host_in':
+        return { kind: SET_KIND[op], input, set: bound() }
       case 'matches':
         return { kind: 'regex', input, pattern: bound() }
       case 'schema':
         return { kind: 'json_schema', input, schema: schemaBound(input, node) }
-      case 'host_in':
-        return { kind: 'url_host_in', input, set: bound() }
-      case 'sha256':
-        return { kind: 'hash_equals', input, to: bound() }
       case 'length':
       case 'range': {
         const parts = reader.fields(node, ['min', 'max'])

@@ -77,6 +77,10 @@ export function createReader(tree: SourceTree) {
     return node.value
   }
 
+  /** Those of a list that have the form; the others are problems. */
+  const texts = (node: Node | undefined, form: RegExp, hint: string): readonly string[] =>
+    (list(node) ?? []).flatMap((member) => text(member, form, hint) ?? [])
+
   function oneOf<T extends string>(node: Node | undefined, options: readonly T[]): T | undefined {
     if (node === undefined) return undefined
     const found = options.find((option) => option === node.value)
@@ -124,10 +128,10 @@ export function createReader(tree: SourceTree) {
     return value
   }
 
-  return { problems, problem, child, fields, list, text, oneOf, flag, integer, plain }
+  return { problems, problem, fields, list, text, texts, oneOf, flag, integer, plain }
 }
 
-/** Through and through: a loaded document is the same for whoever holds it. */
+/** Deeply: a loaded document is shared and must not change. */
 export function freeze<T>(value: T): T {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
     Object.freeze(value)

@@ -93,7 +93,7 @@ function unreadIn(body: Plain, reading: Reading): readonly string[] {
   return read?.ok === true ? read.notRead : []
 }
 
-/** The same manifest as v1 had it, to tell from the record whether a tool was open before. */
+/** The same manifest as v1 had it, to find out from the record whether a tool was open before. */
 export const asV1 = (manifest: Manifest): Manifest => ({
   ...manifest,
   manifest: 'gate.constraints/v1',

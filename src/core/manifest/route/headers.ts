@@ -1,3 +1,4 @@
+import { oncePer } from '../../memo.js'
 import type { ToolRule } from '../model.js'
 
 /** DESIGN §3: only listed headers are forwarded. */
@@ -30,19 +31,14 @@ export const isForwardable = (name: string): boolean =>
 const PER_SENDING = /^(?:traceparent|tracestate|baggage|b3|x-b3-.*|idempotency-key)$/
 
 type HeaderRule = Pick<ToolRule, 'forward_headers' | 'bind_headers'>
-/** Worked out once per rule: rules outlive calls. */
-const bound = new WeakMap<HeaderRule, ReadonlySet<string>>()
 
 /** Names of the headers that the request digest binds and an approver is shown: all that are forwarded. */
-export function boundHeaders(rule: HeaderRule): ReadonlySet<string> {
-  let names = bound.get(rule)
-  if (names === undefined) {
-    const forwarded = ['content-encoding', ...rule.forward_headers]
-    names = new Set([
-      ...forwarded.filter((name) => isForwardable(name) && !PER_SENDING.test(name)),
-      ...rule.bind_headers.filter(isForwardable),
-    ])
-    bound.set(rule, names)
-  }
-  return names
-}
+export const boundHeaders = oncePer(
+  ({ forward_headers, bind_headers }: HeaderRule): ReadonlySet<string> =>
+    new Set([
+      ...['content-encoding', ...forward_headers].filter(
+        (name) => isForwardable(name) && !PER_SENDING.test(name),
+      ),
+      ...bind_headers.filter(isForwardable),
+    ]),
+)

@@ -1,5 +1,5 @@
-import { type Address, addressOf } from '../../call/address.js'
 import type { Call } from '../../call/call.js'
+import { type Address, addressOf } from '../../call/parts.js'
 import type { Arg, Manifest, ToolRule } from '../model.js'
 import { type Reading, readingOf } from './reading.js'
 import { readTarget, type Segment, type Target } from './target.js'
@@ -31,7 +31,7 @@ export type RouteArg = { readonly name: string; readonly arg: Arg }
 export type Router = {
   readonly byShape: ReadonlyMap<string, readonly Route[]>
   readonly byTool: ReadonlyMap<string, readonly Route[]>
-  /** Upstreams that tell every spelling of a path apart. */
+  /** Upstreams that distinguish every spelling of a path. */
   readonly exactPaths: ReadonlySet<string>
 }
 export type RouterProblem = { readonly message: string; readonly way_out: string }
@@ -229,7 +229,7 @@ function foldsOntoAny({ rivals }: Route, segments: readonly Segment[]): boolean 
   return rivals.some((rival) => foldsOnto(rival, folded))
 }
 
-/** A rule that no server need tell from this path, although it is spelled otherwise. */
+/** A rule whose path is spelled otherwise, although a server may take this path for it. */
 function foldedRule(
   router: Router,
   method: string,

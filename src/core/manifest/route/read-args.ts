@@ -1,5 +1,5 @@
 import type { Header, ReadCall } from '../../call/call.js'
-import { headersOf } from '../../call/read.js'
+import { headersOf } from '../../call/parts.js'
 import type { JsonValue } from '../../json/value.js'
 import { type ArgValue, type Raw, typedValue } from '../constraint/typed-value.js'
 import type { ArgType } from '../model.js'

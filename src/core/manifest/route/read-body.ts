@@ -1,23 +1,17 @@
 import type { Header, ReadCall } from '../../call/call.js'
-import { contentOf } from '../../call/read.js'
+import { contentOf } from '../../call/parts.js'
 import { type ParseFailure, parseSourced } from '../../json/parse.js'
-import type { JsonValue } from '../../json/value.js'
-import { readMembers } from './read-members.js'
-import { type NotJudged, type NotRead, type ReadRefusal, refuse } from './read-result.js'
+import { type MembersRead, readMembers } from './read-members.js'
+import { type ReadRefusal, refuse } from './read-result.js'
 import { type Member, newMember, type Reading } from './reading.js'
 import { unreadBodyFault } from './unread-body.js'
 
 export type BodyRead =
-  | {
-      readonly ok: true
-      /** By argument. */
-      readonly values: ReadonlyMap<string, JsonValue>
+  | (Extract<MembersRead, { ok: true }> & {
       readonly text: string | null
-      readonly notJudged: NotJudged['members']
-      readonly notRead: NotRead['members']
       /** There is a body, and the rule lets it through whole. */
       readonly unread: boolean
-    }
+    })
   | ReadRefusal
 
 const NO_BODY: BodyRead = {

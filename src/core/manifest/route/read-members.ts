@@ -1,7 +1,7 @@
 import { isArray, isObject, type JsonValue } from '../../json/value.js'
 import { escapePointer } from './pointer.js'
 import type { Member } from './reading.js'
-import { type Guarded, isMethodOverride, plain, resembles } from './resemble.js'
+import { type Guarded, plain, readAs, resemblance } from './resemble.js'
 
 export type MembersRead =
   | {
@@ -87,10 +87,7 @@ function lookAlike(
   /** Only at the top, where handlers merge a body with the query. */
   notInBody: readonly Guarded[] | null,
 ): string | null {
-  const taken = JSON.stringify(name)
-  const meant = member.plain.get(plain(name)) ?? notInBody?.find((g) => resembles(name, g))?.shown
-  if (meant !== undefined) return `the body holds ${taken}, which servers may read as ${meant}`
-  return notInBody !== null && isMethodOverride(name)
-    ? `the body holds ${taken}, which servers may take for a method`
-    : null
+  const meant = member.plain.get(plain(name))
+  if (meant !== undefined) return readAs('body', name, meant)
+  return notInBody === null ? null : resemblance('body', name, notInBody)
 }

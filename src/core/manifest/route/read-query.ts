@@ -1,5 +1,5 @@
 import type { QueryReading } from './reading.js'
-import { isMethodOverride, resembles } from './resemble.js'
+import { resemblance } from './resemble.js'
 import type { QueryPair, Target } from './target.js'
 
 export type QueryRead =
@@ -46,18 +46,9 @@ export function readQuery(target: Target | null, reading: QueryReading): QueryRe
   return { ok: true, values, notJudged, notRead }
 }
 
-/** What servers may take the name for; null where `also` spells it, or nothing resembles it. */
-function faultOf(name: string, reading: QueryReading): string | null {
-  if (reading.listed.has(name)) return null
-  const taken = JSON.stringify(name)
-  const clash = reading.guarded.find((guarded) => resembles(name, guarded))
-  if (clash !== undefined) {
-    return `the query holds ${taken}, which servers may read as ${clash.shown}`
-  }
-  return isMethodOverride(name)
-    ? `the query holds ${taken}, which servers may take for a method`
-    : null
-}
+/** Null where `also` spells the name, or nothing resembles it. */
+const faultOf = (name: string, { listed, guarded }: QueryReading): string | null =>
+  listed.has(name) ? null : resemblance('query', name, guarded)
 
 function isLet(name: string, reading: QueryReading): boolean {
   if (reading.listed.has(name)) return true

@@ -25,7 +25,7 @@ export type QueryReading = {
   /** Names that would be a second value of some argument. */
   readonly guarded: readonly Guarded[]
 }
-/** A place in the body: which arguments it is, and what may stand below it. */
+/** A member of the body: which arguments it is, and what may stand below it. */
 export type Member = {
   readonly args: string[]
   /** Everything below is read (an argument, `$body`), or let through by `also`. */
@@ -57,13 +57,13 @@ function membersOf(rule: ToolRule, manifest: Manifest, also: Also): Member | nul
   let reads = whole
   for (const [name, { from }] of Object.entries(rule.args)) {
     if (from.in !== 'body') continue
-    const leaf = place(root, pointerTokens(from.pointer))
+    const leaf = memberAt(root, pointerTokens(from.pointer))
     leaf.args.push(name)
     leaf.below = 'read'
     reads = true
   }
   for (const pointer of also.body === 'any' ? [] : also.body) {
-    const leaf = place(root, pointerTokens(pointer))
+    const leaf = memberAt(root, pointerTokens(pointer))
     if (leaf.below === 'refused') leaf.below = 'let_through'
     reads = true
   }
@@ -82,7 +82,7 @@ export const newMember = (below: Member['below']): Member => ({
   plain: new Map(),
 })
 
-function place(root: Member, tokens: readonly string[]): Member {
+function memberAt(root: Member, tokens: readonly string[]): Member {
   let at = root
   for (const token of tokens) {
     let next = at.members.get(token)
@@ -109,9 +109,9 @@ function queryReading(rule: ToolRule, also: Also): QueryReading {
 }
 
 /** By the argument's own name and by its name on the wire: handlers that merge know either. */
-function guardedOutside(rule: ToolRule, place: 'query' | 'body'): readonly Guarded[] {
+function guardedOutside(rule: ToolRule, part: 'query' | 'body'): readonly Guarded[] {
   return Object.entries(rule.args).flatMap(([name, { from }]) => {
-    if (from.in === place) return []
+    if (from.in === part) return []
     if (from.in !== 'body') return [guard(name), guard(from.name)]
     const tokens = pointerTokens(from.pointer)
     return [guard(name), guard(tokens.at(-1) ?? name), guard(tokens.join('_'), tokens)]

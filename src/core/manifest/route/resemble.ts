@@ -28,6 +28,22 @@ export function resembles(name: string, guarded: Guarded): boolean {
   return shared > 0 && steps.slice(0, shared).every((step, index) => step === guarded.steps[index])
 }
 
+/** What servers may take a name in the query or the body for; null where nothing resembles it. */
+export function resemblance(
+  part: 'query' | 'body',
+  name: string,
+  guarded: readonly Guarded[],
+): string | null {
+  const clash = guarded.find((each) => resembles(name, each))
+  if (clash !== undefined) return readAs(part, name, clash.shown)
+  return isMethodOverride(name)
+    ? `the ${part} holds ${JSON.stringify(name)}, which servers may take for a method`
+    : null
+}
+
+export const readAs = (part: 'query' | 'body', name: string, meant: string): string =>
+  `the ${part} holds ${JSON.stringify(name)}, which servers may read as ${meant}`
+
 export const plain = (name: string): string => fold(name).replace(/[^\p{L}\p{N}]/gu, '')
 
 const stepsOf = (name: string): readonly string[] => name.split(/[[\].]+/).filter((s) => s !== '')

@@ -41,7 +41,7 @@ export function parseTemplate(path: string): Template | null {
  * What routers ignore: letter case (Express) and one suffix of the last segment (Rails' format). Two
  * spellings that fold alike may be one route to the upstream.
  */
-export const foldSegment = (text: string, last: boolean): string =>
+const foldSegment = (text: string, last: boolean): string =>
   last ? fold(text).replace(/(?<=.)\.[^.]*$/, '') : fold(text)
 
 export const foldSegments = (segments: readonly Segment[]): readonly string[] =>
@@ -52,27 +52,27 @@ export const foldsOnto = (template: Template, folded: readonly string[]): boolea
   template.length === folded.length &&
   template.every((part, index) => part.kind === 'param' || part.folded === folded[index])
 
+/** Whether segment by segment the one has a part that the other admits. */
+const pairwise = (a: Template, b: Template, fits: (part: Part, other: Part) => boolean): boolean =>
+  a.length === b.length && a.every((part, index) => fits(part, b[index] as Part))
+
 /** `rival` has a literal where `template` has a parameter, and the rest can fit both. */
 export const mayFoldOnto = (template: Template, rival: Template): boolean =>
-  template.length === rival.length &&
   template.some((part, index) => part.kind === 'param' && rival[index]?.kind === 'literal') &&
-  template.every((part, index) => {
-    const other = rival[index] as Part
-    return part.kind === 'param' || other.kind === 'param' || part.folded === other.folded
-  })
+  pairwise(
+    template,
+    rival,
+    (a, b) => a.kind === 'param' || b.kind === 'param' || a.folded === b.folded,
+  )
 
 /** Some path fits both. */
 export const templatesOverlap = (a: Template, b: Template): boolean =>
-  a.length === b.length &&
-  a.every((part, index) => {
-    const other = b[index] as Part
-    return part.kind === 'param' || other.kind === 'param' || part.text === other.text
-  })
+  pairwise(a, b, (x, y) => x.kind === 'param' || y.kind === 'param' || x.text === y.text)
 
 /** Every path that fits `inner` fits `outer`: after `outer`, `inner` is never reached. */
 export const templateCovers = (outer: Template, inner: Template): boolean =>
-  outer.length === inner.length &&
-  outer.every((part, index) => {
-    const other = inner[index] as Part
-    return part.kind === 'param' || (other.kind === 'literal' && part.text === other.text)
-  })
+  pairwise(
+    outer,
+    inner,
+    (a, b) => a.kind === 'param' || (b.kind === 'literal' && a.text === b.text),
+  )

@@ -3,7 +3,7 @@ import type { Header } from '../../call/call.js'
 import { parse } from '../../json/parse.js'
 import { readMembers } from './read-members.js'
 import { newMember } from './reading.js'
-import { type Guarded, isMethodOverride, resembles } from './resemble.js'
+import { type Guarded, resemblance } from './resemble.js'
 import { percentDecode } from './target.js'
 
 /**
@@ -31,14 +31,8 @@ export function unreadBodyFault(
     return read.ok ? null : read.detail
   }
   for (const name of NAMES[kind](latin1(bytes))) {
-    const clash = guarded.find((each) => resembles(name, each))
-    const shown = JSON.stringify(name)
-    if (clash !== undefined) {
-      return `the body holds ${shown}, which servers may read as ${clash.shown}`
-    }
-    if (isMethodOverride(name)) {
-      return `the body holds ${shown}, which servers may take for a method`
-    }
+    const fault = resemblance('body', name, guarded)
+    if (fault !== null) return fault
   }
   return null
 }

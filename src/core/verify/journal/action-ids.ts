@@ -1,19 +1,14 @@
 import { utf8 } from '../../bytes/text.js'
-import type { Crypto } from '../../crypto/crypto.js'
-
-/**
- * Every action id of a journal, in 16 octets each: the beginning of its SHA-256. Two ids that share it would be
- * told as one; nobody finds two such.
- */
-export type ActionIds = {
-  /** False when it was there already. */
-  add(id: string): boolean
-}
+import type { Hashing } from '../../crypto/crypto.js'
 
 const WORDS = 4
 const FIRST_ROOM = 1024
 
-export function createActionIds(crypto: Pick<Crypto, 'sha256'>): ActionIds {
+/**
+ * Every action id of a journal, in 16 octets each: the beginning of its SHA-256, so that two ids practically never
+ * share it. The function adds an id; false when it was there already.
+ */
+export function createActionIds(crypto: Hashing): (id: string) => boolean {
   let room = FIRST_ROOM
   let table = new Uint32Array(room * WORDS)
   let count = 0
@@ -41,18 +36,16 @@ export function createActionIds(crypto: Pick<Crypto, 'sha256'>): ActionIds {
     }
   }
 
-  return {
-    add(id) {
-      const bytes = crypto.sha256(utf8(id))
-      const view = new DataView(bytes.buffer, bytes.byteOffset, 16)
-      const [a, b] = [view.getUint32(0), view.getUint32(4)]
-      const [c, d] = [view.getUint32(8), view.getUint32(12)]
-      const { at, found } = slotOf(a, b, c, d)
-      if (found) return false
-      table.set([a, b, c, d], at)
-      count++
-      if (count * 3 > room * 2) grow()
-      return true
-    },
+  return (id) => {
+    const bytes = crypto.sha256(utf8(id))
+    const view = new DataView(bytes.buffer, bytes.byteOffset, 16)
+    const [a, b] = [view.getUint32(0), view.getUint32(4)]
+    const [c, d] = [view.getUint32(8), view.getUint32(12)]
+    const { at, found } = slotOf(a, b, c, d)
+    if (found) return false
+    table.set([a, b, c, d], at)
+    count++
+    if (count * 3 > room * 2) grow()
+    return true
   }
 }

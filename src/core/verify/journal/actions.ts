@@ -1,63 +1,45 @@
-import type { Crypto } from '../../crypto/crypto.js'
+import type { Hashing } from '../../crypto/crypto.js'
 import type { LineOf } from '../../journal/vocabulary.js'
 import { clip, type Findings } from '../finding.js'
 import { createActionIds } from './action-ids.js'
 import { type Concluded, detached } from './line.js'
 
+type Dispatched = { readonly seq: number; readonly request: string; readonly halted: boolean }
+const SHOWN = 3
+
 /**
  * Actions: each id belongs to one, each dispatch has one conclusion, each effect an earlier dispatch of the same
  * request, and what was dispatched behind its halt was not sent. Of an action that is concluded only its id is kept.
  */
-export type Actions = {
-  dispatched(line: LineOf<'ACTION_DISPATCHED'>, halted: boolean, findings: Findings): void
-  concluded(capsule: Concluded, findings: Findings): void
-  /** Dispatched, and not concluded by any line so far. */
-  open(): { readonly count: number; readonly first: readonly string[] }
-  /** Effects whose dispatch may stand in lines that are not here. */
-  begunBefore(): number
-}
-
-type Dispatched = { readonly seq: number; readonly request: string; readonly halted: boolean }
-const SHOWN = 3
-
 export function createActions(
-  crypto: Pick<Crypto, 'sha256'>,
+  crypto: Hashing,
   /** False when the lines before the first one are not here. */
   fromStart: () => boolean,
-): Actions {
-  const ids = createActionIds(crypto)
+) {
+  const addId = createActionIds(crypto)
   const open = new Map<string, Dispatched>()
   let begunBefore = 0
 
   function conclude(of: Dispatched, capsule: Concluded, findings: Findings): void {
     const { effect, recovered, requestDigest, seq } = capsule
     if (effect && requestDigest !== of.request)
-      findings.error(
-        null,
-        'action_request_mismatch',
-        `seq ${seq}: seq ${of.seq} was to send another`,
-      )
+      findings.fault('action_request_mismatch', `seq ${seq}: seq ${of.seq} was to send another`)
     if (!of.halted || !effect) return
-    // Nothing says what became of it before the gate died: the capsule itself tells no more than that.
-    if (recovered)
-      findings.add(
-        null,
-        'warning',
-        'action_halted_recovered',
-        `seq ${of.seq} stands behind its halt`,
-      )
-    else findings.error(null, 'action_sent_while_halted', `seq ${of.seq} stands behind its halt`)
+    // Nothing says what became of it before the gate died: the capsule itself says no more than that.
+    if (recovered) findings.warn('action_halted_recovered', `seq ${of.seq} stands behind its halt`)
+    else findings.fault('action_sent_while_halted', `seq ${of.seq} stands behind its halt`)
   }
 
   return {
-    dispatched({ action_id: id, seq, request_digest }, halted, findings) {
-      if (!ids.add(id)) {
-        findings.error(null, 'action_id_repeated', `${clip(id)} stands in an earlier line`)
+    dispatched(line: LineOf<'ACTION_DISPATCHED'>, halted: boolean, findings: Findings): void {
+      const { action_id: id, seq, request_digest } = line
+      if (!addId(id)) {
+        findings.fault('action_id_repeated', `${clip(id)} stands in an earlier line`)
         return
       }
       open.set(detached(id), { seq, request: detached(request_digest), halted })
     },
-    concluded(capsule, findings) {
+    concluded(capsule: Concluded, findings: Findings): void {
       const { actionId: id, effect, beside } = capsule
       if (id === null) return
       const dispatched = open.get(id)
@@ -66,16 +48,17 @@ export function createActions(
         conclude(dispatched, capsule, findings)
         return
       }
-      if (!ids.add(id)) {
-        findings.error(null, 'action_id_repeated', `${clip(id)} has its conclusion already`)
+      if (!addId(id)) {
+        findings.fault('action_id_repeated', `${clip(id)} has its conclusion already`)
         return
       }
       if (!effect || beside) return
-      if (fromStart())
-        findings.error(null, 'effect_without_dispatch', `${clip(id)} was never dispatched`)
+      if (fromStart()) findings.fault('effect_without_dispatch', `${clip(id)} was never dispatched`)
       else begunBefore++
     },
+    /** Dispatched, and not concluded by any line so far. */
     open: () => ({ count: open.size, first: [...open.keys()].slice(0, SHOWN).map(clip) }),
-    begunBefore: () => begunBefore,
+    /** Effects whose dispatch may stand in lines that are not here. */
+    begunBefore: (): number => begunBefore,
   }
 }

@@ -4,7 +4,7 @@ import { FIRST_PREV, leafHash } from '../../journal/line.js'
 import { readSeal, type SealCheck } from '../../journal/seal.js'
 import type { PublicKeyRecord } from '../../statement/keys.js'
 import { clip, type Findings } from '../finding.js'
-import type { Place } from './line.js'
+import type { Link } from './line.js'
 import type { Missing } from './missing.js'
 
 /**
@@ -18,7 +18,7 @@ export type Beginning =
 type Kept = Extract<SealCheck, { readonly ok: true }>
 
 export function beginningOf(
-  first: Pick<Place, 'origin' | 'seq' | 'prev'>,
+  first: Pick<Link, 'origin' | 'seq' | 'prev'>,
   given: {
     readonly seals: readonly string[]
     readonly keys: readonly PublicKeyRecord[] | undefined
@@ -37,7 +37,7 @@ export function beginningOf(
     const read = readSeal(text, first.origin, keys, crypto)
     if (!read.ok) {
       if (read.why.endsWith('kid_unknown')) return middle(first, `${clip(read.why)}`, missing)
-      findings.error(null, 'seal_kept_broken', `kept seal ${segments + 1}: ${clip(read.why)}`)
+      findings.fault('seal_kept_broken', `kept seal ${segments + 1}: ${clip(read.why)}`)
       return { kind: 'middle' }
     }
     segments++
@@ -50,7 +50,7 @@ export function beginningOf(
   return { kind: 'archived', segments, seal: last }
 }
 
-function middle({ seq }: Pick<Place, 'seq'>, why: string, missing: Missing): Beginning {
+function middle({ seq }: Pick<Link, 'seq'>, why: string, missing: Missing): Beginning {
   missing.add('beginning', `it begins with line ${seq}: the lines before it are not here, ${why}`)
   return { kind: 'middle' }
 }

@@ -2,13 +2,13 @@ import type { Crypto } from '../../crypto/crypto.js'
 import { readHeadLine, readSignedHead, type SignedHead } from '../../journal/head.js'
 import type { PublicKeyRecord } from '../../statement/keys.js'
 import type { Findings } from '../finding.js'
-import type { Place } from './line.js'
+import type { Link } from './line.js'
 import type { Missing } from './missing.js'
 
-/** A head seen elsewhere: a journal that is behind it, or has another line at its place, is not that journal. */
+/** A head seen elsewhere: a journal that is behind it, or has another line at its number, is not that journal. */
 export type GivenHead = {
-  line(place: Place, findings: Findings): void
-  end(last: Place | null, findings: Findings): void
+  line(link: Link, findings: Findings): void
+  end(last: Link | null, findings: Findings): void
 }
 
 type Candidate = { readonly [member: string]: unknown }
@@ -47,20 +47,15 @@ function objectIn(text: string): { readonly value: unknown; readonly end: number
       else if (char === '"') inString = false
     } else if (char === '"') inString = true
     else if (char === '{') depth++
-    else if (char === '}' && --depth === 0) return parsed(text.slice(start, at + 1), at + 1)
+    else if (char === '}' && --depth === 0) {
+      try {
+        return { value: JSON.parse(text.slice(start, at + 1)), end: at + 1 }
+      } catch {
+        return null
+      }
+    }
   }
   return null
-}
-
-function parsed(
-  text: string,
-  end: number,
-): { readonly value: unknown; readonly end: number } | null {
-  try {
-    return { value: JSON.parse(text), end }
-  } catch {
-    return null
-  }
 }
 
 /** A whole seal line is a head too; its signature is over the seal. */
@@ -96,34 +91,33 @@ function hold(valid: readonly SignedHead[], missing: Missing): GivenHead {
   let head: SignedHead | null = null
   let first = true
 
-  function begin({ origin, seq, prev }: Place, findings: Findings): void {
+  function begin({ origin, seq, prev }: Link, findings: Findings): void {
     const own = valid.filter((each) => each.origin === origin)
     for (const each of own) if (head === null || each.upto > head.upto) head = each
     if (head === null) {
-      findings.error(null, 'given_head_foreign', `it is of origin ${valid[0]?.origin}`)
+      findings.fault('given_head_foreign', `it is of origin ${valid[0]?.origin}`)
       return
     }
     const { upto, hash } = head
     if (own.some((each) => each.upto === upto && each.hash !== hash))
-      findings.error(null, 'given_heads_forked', `two signed heads of line ${upto} differ`)
-    if (upto === seq - 1 && hash !== prev)
-      findings.error(null, 'given_head_mismatch', another(upto))
+      findings.fault('given_heads_forked', `two signed heads of line ${upto} differ`)
+    if (upto === seq - 1 && hash !== prev) findings.fault('given_head_mismatch', another(upto))
     if (upto < seq - 1)
       missing.add('given head', `the head given is of line ${upto}, which is not here`)
   }
 
   return {
-    line(place, findings) {
-      if (first) begin(place, findings)
+    line(link, findings) {
+      if (first) begin(link, findings)
       first = false
-      if (head !== null && place.seq === head.upto && place.hash !== head.hash)
-        findings.error(null, 'given_head_mismatch', another(head.upto))
+      if (head !== null && link.seq === head.upto && link.hash !== head.hash)
+        findings.fault('given_head_mismatch', another(head.upto))
     },
     end(last, findings) {
       if (head === null || last === null || last.seq >= head.upto) return
       const { upto } = head
       const why = `the journal ends at line ${last.seq}, but line ${upto} was written: it is an older copy`
-      findings.error(null, 'journal_behind_head', why)
+      findings.fault('journal_behind_head', why)
     },
   }
 }

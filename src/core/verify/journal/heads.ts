@@ -4,30 +4,19 @@ import { type HeadMembers, readHeadLine, type SealMembers } from '../../journal/
 import { isHeadType } from '../../journal/vocabulary.js'
 import type { PublicKeyRecord } from '../../statement/keys.js'
 import type { Findings } from '../finding.js'
-import type { Event, Place } from './line.js'
+import type { Event, Link } from './line.js'
 import type { Missing } from './missing.js'
 
-/** Signed heads: the spelling and signature of each, what it counts, and which lines the last one covers. */
 export type Head = Pick<HeadMembers, 'upto' | 'time' | 'lines' | 'capsules'>
 type Counts = Pick<HeadMembers, 'lines' | 'capsules'>
-export type HeadLine = Extract<Event, { readonly type: 'HEAD' | 'SEGMENT_SEALED' }>
+type HeadLine = Extract<Event, { readonly type: 'HEAD' | 'SEGMENT_SEALED' }>
 
-export type Heads = {
-  /** What was counted before the first line given; without it the first head's word is taken. */
-  from(before: Counts): void
-  count(line: Place): void
-  check(line: Place, event: HeadLine, raw: Uint8Array, findings: Findings): void
-  /** The last head whose signature holds. */
-  last(): Head | null
-  /** How many lines stand behind it. */
-  uncovered(): number
-}
-
+/** Signed heads: the spelling and signature of each, what it counts, and which lines the last one covers. */
 export function createHeads(
   keys: readonly PublicKeyRecord[] | undefined,
   crypto: Crypto,
   missing: Missing,
-): Heads {
+) {
   let before: Counts | null = null
   let lines = 0
   let capsules = 0
@@ -40,24 +29,25 @@ export function createHeads(
     for (const name of ['lines', 'capsules'] as const) {
       const [said, found] = [head[name], counted[name]]
       if (said !== found || before[name] < 0)
-        findings.error(null, 'head_count_mismatch', `it counts ${said} ${name}, here are ${found}`)
+        findings.fault('head_count_mismatch', `it counts ${said} ${name}, here are ${found}`)
     }
   }
 
   return {
-    from(counts) {
+    /** What was counted before the first line given; without it the first head's counts are taken. */
+    from(counts: Counts): void {
       before = counts
     },
-    count({ v, type }) {
+    count({ v, type }: Link): void {
       uncovered++
       if (v !== 2 || isHeadType(type)) return
       lines++
       if (type === 'CAPSULE') capsules++
     },
-    check({ origin }, event, raw, findings) {
+    check({ origin }: Link, event: HeadLine, raw: Uint8Array, findings: Findings): void {
       const read = readHeadLine(fromUtf8(raw) ?? '', origin, keys ?? [], crypto)
       if (!read.ok && read.code !== 'head_key_unknown') {
-        findings.error(null, read.code, read.why)
+        findings.fault(read.code, read.why)
         return
       }
       // Spelled as its members say, whether or not there is a key to check who signed them.
@@ -70,11 +60,13 @@ export function createHeads(
         last = { upto, time, lines, capsules }
         uncovered = 0
       } else if (keys !== undefined) {
-        findings.add(null, 'warning', 'head_key_unknown', `kid ${event.kid}`)
+        findings.warn('head_key_unknown', `kid ${event.kid}`)
         missing.addKey(event.kid)
       }
     },
-    last: () => last,
-    uncovered: () => uncovered,
+    /** The last head whose signature holds. */
+    last: (): Head | null => last,
+    /** How many lines stand behind it. */
+    uncovered: (): number => uncovered,
   }
 }

@@ -2,24 +2,6 @@ import type { LineOf } from '../../journal/vocabulary.js'
 import type { Findings } from '../finding.js'
 import { type Concluded, detached } from './line.js'
 
-/**
- * A human is a human (promise 4): every `human_disposed: true` stands on signed votes of persons, as many as its
- * quorum, for that outcome, on the capsule it supersedes, under the document they were shown. Of an approval that
- * is over nothing is kept.
- */
-export type Humans = {
-  opened(line: LineOf<'APPROVAL_OPENED'>): void
-  voted(line: LineOf<'APPROVAL_VOTED'>): void
-  closed(line: LineOf<'ITEM_CLOSED'>): void
-  concluded(capsule: Concluded, findings: Findings): void
-  /** The end of a batch: a refusal's vote stands behind its capsule, in the same batch. */
-  settle(findings: Findings): void
-  /** Decided here, asked in lines that are not here. */
-  begunBefore(): number
-  /** Blocked items that version 1 closed on a person's word without a line of its own for it. */
-  closedUnsigned(): number
-}
-
 type Vote = Pick<LineOf<'APPROVAL_VOTED'>, 'voter' | 'outcome' | 'document_digest'>
 type Asked = {
   readonly approvalId: string
@@ -31,10 +13,15 @@ type Asked = {
 /** A capsule that says a person decided, until its batch ends. */
 type Claimed = { readonly capsule: Concluded; readonly asked: Asked | undefined; closed: boolean }
 
+/**
+ * A human is a human (promise 4): every `human_disposed: true` stands on signed votes of persons, as many as its
+ * quorum, for that outcome, on the capsule it supersedes, under the document they were shown. Of an approval that
+ * is over nothing is kept.
+ */
 export function createHumans(
   /** False when the lines before the first one are not here. */
   fromStart: () => boolean,
-): Humans {
+) {
   /** Open requests by the capsule that the next one supersedes. */
   const open = new Map<string, Asked>()
   /** Likewise, of this batch. */
@@ -49,8 +36,7 @@ export function createHumans(
       if (verdict === 'resolved' && v === 1) closedUnsigned++
       else if (!fromStart()) begunBefore++
       else
-        findings.error(
-          null,
+        findings.fault(
           'human_without_request',
           `seq ${seq}: no person was asked about ${supersedes ?? 'anything'}`,
         )
@@ -64,13 +50,12 @@ export function createHumans(
         .map(({ voter }) => voter),
     )
     if (voters.size < Math.max(1, needed))
-      findings.error(
-        null,
+      findings.fault(
         'human_without_votes',
         `seq ${seq}: ${voters.size} of ${needed} persons said ${outcome} under the document they were shown`,
       )
     if (effect && capsule.requestDigest !== asked.request)
-      findings.error(null, 'human_request_mismatch', `seq ${seq}: another request was approved`)
+      findings.fault('human_request_mismatch', `seq ${seq}: another request was approved`)
   }
 
   function settle(findings: Findings): void {
@@ -79,7 +64,7 @@ export function createHumans(
   }
 
   return {
-    opened(line) {
+    opened(line: LineOf<'APPROVAL_OPENED'>): void {
       open.set(detached(line.capsule_id), {
         approvalId: detached(line.approval_id),
         quorum: line.quorum,
@@ -88,7 +73,8 @@ export function createHumans(
         votes: [],
       })
     },
-    voted({ approval_id, on, by, voter, outcome, document_digest }) {
+    voted(line: LineOf<'APPROVAL_VOTED'>): void {
+      const { approval_id, on, by, voter, outcome, document_digest } = line
       if (by !== 'person') return
       // What was sent had its votes before; only a refusal and a deferral bring theirs along.
       const asked = open.get(on) ?? (outcome === 'approve' ? undefined : claimed.get(on)?.asked)
@@ -99,11 +85,11 @@ export function createHumans(
         document_digest: detached(document_digest),
       })
     },
-    closed({ on }) {
+    closed({ on }: LineOf<'ITEM_CLOSED'>): void {
       const closing = claimed.get(on)
       if (closing !== undefined) closing.closed = true
     },
-    concluded(capsule, findings) {
+    concluded(capsule: Concluded, findings: Findings): void {
       const { supersedes, verdict, id, human, v } = capsule
       // Version 1 has no batches to wait for: what belongs to a capsule stands directly behind it.
       if (v === 1 || claimed.has(supersedes ?? '')) settle(findings)
@@ -114,9 +100,12 @@ export function createHumans(
       if (human)
         claimed.set(detached(supersedes ?? ''), { capsule: own(capsule), asked, closed: false })
     },
+    /** The end of a batch: a refusal's vote stands behind its capsule, in the same batch. */
     settle,
-    begunBefore: () => begunBefore,
-    closedUnsigned: () => closedUnsigned,
+    /** Decided here, asked in lines that are not here. */
+    begunBefore: (): number => begunBefore,
+    /** Blocked items that version 1 closed on a person's decision without a line of its own for it. */
+    closedUnsigned: (): number => closedUnsigned,
   }
 }
 

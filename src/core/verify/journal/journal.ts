@@ -10,7 +10,7 @@ import { createGivenHead } from './given-head.js'
 import { createHalts } from './halts.js'
 import { createHeads, type Head } from './heads.js'
 import { createHumans } from './humans.js'
-import { detached, type Event, type Place, readConcluded, readEvent } from './line.js'
+import { detached, type Event, type Link, readConcluded, readEvent } from './line.js'
 import { type Before, createLinkage } from './linkage.js'
 import { createMissing } from './missing.js'
 import { createSeals } from './seals.js'
@@ -41,22 +41,11 @@ export type Complete =
 
 const VERSION_1 = 'a journal of version 1: no signed head covers it; `capsule-gate journal adopt`'
 const NO_KEYS = 'no keyring was given (--keys), so no signature was checked'
-/** A capsule whose key the keyring does not hold: it may be the gate's newer one, or anybody's. */
+/** A capsule whose key the keyring does not hold: it may be a newer one of the gate, or a foreign one. */
 const KEY_UNKNOWN = 'signature_kid_unknown'
 
-export type Journal = {
-  /** Everything but the capsule itself, which the ledger verifies. */
-  read(line: JsonObject, raw: Uint8Array, terminated: boolean, findings: Findings): void
-  /** Told of every line's result, so that the status is about all of them. */
-  note(result: Class1Result): void
-  /** Known from the first line on. */
-  readonly begins: () => Beginning['kind'] | null
-  notChecked(): readonly string[]
-  end(): JournalResult
-}
-
 /** Every check of a journal, line by line as the bytes come. */
-export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions): Journal {
+export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions) {
   const missing = createMissing()
   const heads = createHeads(keys, crypto, missing)
   const segments = createSeals(keys, crypto, missing)
@@ -73,7 +62,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
   let adopted = false
   if (keys === undefined) missing.add('keys', NO_KEYS)
 
-  function begin(first: Place, findings: Findings): Before | null {
+  function begin(first: Link, findings: Findings): Before | null {
     beginning = beginningOf(first, { seals, keys }, crypto, findings, missing)
     if (beginning.kind === 'archived') {
       const { seal, seq, at, head: counted } = beginning.seal
@@ -86,21 +75,21 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
     return null
   }
 
-  function obey(event: Event, place: Place, raw: Uint8Array, findings: Findings): void {
-    const stands = events.check(place, event, findings)
+  function obey(event: Event, link: Link, raw: Uint8Array, findings: Findings): void {
+    const stands = events.check(link, event, findings)
     switch (event.type) {
       case 'HEAD':
-        heads.check(place, event, raw, findings)
+        heads.check(link, event, raw, findings)
         humans.settle(findings)
         break
       case 'SEGMENT_SEALED':
-        if (place.v === 2) heads.check(place, event, raw, findings)
-        segments.check(place, event, raw, findings)
+        if (link.v === 2) heads.check(link, event, raw, findings)
+        segments.check(link, event, raw, findings)
         humans.settle(findings)
         break
       case 'ADOPTED':
-        if (event.upto !== place.seq - 1 || event.hash !== place.prev)
-          findings.error(null, 'journal_adoption_mismatch', `it adopts up to line ${event.upto}`)
+        if (event.upto !== link.seq - 1 || event.hash !== link.prev)
+          findings.fault('journal_adoption_mismatch', `it adopts up to line ${event.upto}`)
         events.adopted(event, findings)
         humans.settle(findings)
         adopted = true
@@ -126,44 +115,47 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
     }
   }
 
-  function readUnknown({ type, seq }: Place, findings: Findings): void {
+  function readUnknown({ type, seq }: Link, findings: Findings): void {
     const seen = unknown.get(type)
     if (seen === undefined && unknown.size >= MOST_TYPES) return
     unknown.set(detached(type), (seen ?? 0) + 1)
     const why = `lines of type ${clip(type)}, which this version does not know, from line ${seq} on`
     if (seen !== undefined) return
-    findings.add(null, 'warning', 'journal_type_unknown', clip(type))
+    findings.warn('journal_type_unknown', clip(type))
     missing.add(`type ${unknown.size}`, why)
   }
 
-  function readCapsule(line: JsonObject, place: Place, findings: Findings): void {
-    const concluded = readConcluded(line, place)
+  function readCapsule(line: JsonObject, link: Link, findings: Findings): void {
+    const concluded = readConcluded(line, link)
     if (concluded === null) return
     actions.concluded(concluded, findings)
     humans.concluded(concluded, findings)
   }
 
   return {
-    begins: () => beginning?.kind ?? null,
-    read(line, raw, terminated, findings) {
-      const place = linkage.place(line, raw, findings)
+    /** Known from the first line on. */
+    begins: (): Beginning['kind'] | null => beginning?.kind ?? null,
+    /** Everything but the capsule itself, which the ledger verifies. */
+    read(line: JsonObject, raw: Uint8Array, terminated: boolean, findings: Findings): void {
+      const link = linkage.add(line, raw, findings)
       if (!terminated) {
-        findings.add(null, 'warning', 'line_unterminated', 'the last line has no LF')
+        findings.warn('line_unterminated', 'the last line has no LF')
         missing.add('end', 'the last line has no line feed: it is not whole')
       }
-      if (place === null) return
-      given?.line(place, findings)
-      heads.count(place)
-      if (place.type === 'CAPSULE') readCapsule(line, place, findings)
-      else if (!isLineType(place.type)) readUnknown(place, findings)
+      if (link === null) return
+      given?.line(link, findings)
+      heads.count(link)
+      if (link.type === 'CAPSULE') readCapsule(line, link, findings)
+      else if (!isLineType(link.type)) readUnknown(link, findings)
       else {
         const event = readEvent(line, findings)
-        if (event !== null) obey(event, place, raw, findings)
+        if (event !== null) obey(event, link, raw, findings)
       }
       // A seal is of the lines before it.
-      if (place.type !== 'SEGMENT_SEALED') segments.count(place)
+      if (link.type !== 'SEGMENT_SEALED') segments.count(link)
     },
-    note({ findings }) {
+    /** Gets every line's result, so that the status is about all of them. */
+    note({ findings }: Class1Result): void {
       for (const { severity, code, detail } of findings) {
         if (severity !== 'error') continue
         if (code !== KEY_UNKNOWN) broken = true
@@ -171,12 +163,12 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
       }
     },
     notChecked,
-    end() {
+    end(): JournalResult {
       const findings = new Findings()
       humans.settle(findings)
       events.end(findings)
       given?.end(linkage.last(), findings)
-      tellEnd()
+      reportEnd()
       const why = missing.list()
       const head = heads.last()
       const whole = !broken && !findings.failed
@@ -211,7 +203,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
     ]
   }
 
-  function tellEnd(): void {
+  function reportEnd(): void {
     const last = linkage.last()
     if (last === null) missing.add('head', 'there is no line in it that can be read')
     else if (last.v === 1) missing.add('head', VERSION_1)

@@ -2,7 +2,13 @@ import { fromBase64url } from '../../bytes/base64url.js'
 import { isHex64 } from '../../bytes/hex.js'
 import { fromUtf8, utf8 } from '../../bytes/text.js'
 import type { LineVersion } from '../../journal/line.js'
-import { isLineType, type JournalLine, LINES, type LineOf } from '../../journal/vocabulary.js'
+import {
+  type Envelope,
+  isLineType,
+  type JournalLine,
+  LINES,
+  type LineOf,
+} from '../../journal/vocabulary.js'
 import { canonical, numberFaults } from '../../json/canonical.js'
 import { faultOf } from '../../json/shape.js'
 import {
@@ -13,8 +19,9 @@ import {
   type JsonValue,
   toPlain,
 } from '../../json/value.js'
-import { encodeSign1 } from '../../statement/sign1.js'
+import { toCose } from '../../statement/sign1.js'
 import type { Findings } from '../finding.js'
+import { block } from '../structure.js'
 
 /** One line of a gate's journal as the checks get it (DESIGN §5). */
 
@@ -22,15 +29,7 @@ export const isJournalLine = (value: JsonObject): boolean =>
   ['v', 'origin', 'seq', 'prev', 'type'].every((name) => value.has(name))
 
 /** The envelope of a line, and its own leaf hash, which the next line's `prev` repeats. */
-export type Place = {
-  readonly v: LineVersion
-  readonly origin: string
-  readonly seq: number
-  readonly prev: string
-  readonly at: string
-  readonly type: string
-  readonly hash: string
-}
+export type Link = Envelope & { readonly type: string; readonly hash: string }
 
 export function integer(line: JsonObject, name: string): number | null {
   const value = line.get(name)
@@ -53,7 +52,7 @@ export function readEvent(line: JsonObject, findings: Findings): Event | null {
   if (!isLineType(type) || type === 'CAPSULE') return null
   const fault = faultOf(LINES[type].members, plain) ?? (LINES[type].signed ? inexact(line) : null)
   if (fault === null) return plain as LineOf<typeof type>
-  findings.error(null, 'journal_line_malformed', `${type}: ${fault}`)
+  findings.fault('journal_line_malformed', `${type}: ${fault}`)
   return null
 }
 
@@ -80,26 +79,25 @@ export type Concluded = {
   readonly supersedes: string | null
 }
 
-export function readConcluded(line: JsonObject, { seq, v }: Place): Concluded | null {
+export function readConcluded(line: JsonObject, { seq, v }: Link): Concluded | null {
   const capsule = line.get('capsule')
   if (!isObject(capsule)) return null
-  const [effect, disposition, chain] = ['effect', 'disposition', 'chain'].map((name) => {
-    const value = capsule.get(name)
-    return isObject(value) ? value : new Map<string, JsonValue>()
-  }) as [JsonObject, JsonObject, JsonObject]
-  const parent = chain.get('parent_capsule_id')
+  const effect = block(capsule, 'effect')
+  const disposition = block(capsule, 'disposition')
+  const chain = block(capsule, 'chain')
+  const parent = chain?.get('parent_capsule_id')
   return {
     seq,
     v,
     id: text(capsule.get('capsule_id')),
     actionId: text(capsule.get('action_id')),
-    verdict: text(disposition.get('verdict_class')),
-    human: disposition.get('human_disposed') === true,
-    effect: effect.size > 0,
-    requestDigest: text(effect.get('request_digest')),
+    verdict: text(disposition?.get('verdict_class')),
+    human: disposition?.get('human_disposed') === true,
+    effect: effect !== null && effect.size > 0,
+    requestDigest: text(effect?.get('request_digest')),
     beside: line.get('statement') === 'outcome' || capsule.get('action_type') === 'fyi',
     recovered: capsule.has('dev.capsulegate.recovered'),
-    supersedes: chain.get('relation') === 'supersedes' && isHex64(parent) ? parent : null,
+    supersedes: chain?.get('relation') === 'supersedes' && isHex64(parent) ? parent : null,
   }
 }
 
@@ -115,5 +113,5 @@ export function coseOf(line: JsonObject): Uint8Array | null {
     return typeof value === 'string' ? fromBase64url(value) : null
   })
   if (payload === null || !protectedBytes || !signature) return null
-  return encodeSign1({ protectedBytes, unprotected: new Map(), payload: utf8(payload), signature })
+  return toCose(utf8(payload), protectedBytes, signature)
 }

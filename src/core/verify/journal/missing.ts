@@ -1,20 +1,14 @@
 import { clip } from '../finding.js'
 
 /**
- * Why something cannot be told although nothing was found wrong: a key, a head or a segment is not here.
+ * Why something cannot be decided although nothing was found wrong: a key, a head or a segment is not here.
  * One sentence each, in the order they were met; a hostile journal cannot make more of them.
  */
-export type Missing = {
-  add(about: string, why: string): void
-  /** A signature could not be checked, because its key is not in the keyring. */
-  addKey(kid: string): void
-  keys(): boolean
-  list(): readonly string[]
-}
+export type Missing = ReturnType<typeof createMissing>
 
 const MOST = 32
 
-export function createMissing(): Missing {
+export function createMissing() {
   const reasons = new Map<string, string>()
   let keys = false
   function add(about: string, why: string): void {
@@ -22,11 +16,12 @@ export function createMissing(): Missing {
   }
   return {
     add,
-    addKey(kid) {
+    /** A signature could not be checked, because its key is not in the keyring. */
+    addKey(kid: string): void {
       keys = true
       add(`key ${kid}`, `the keyring has no key ${clip(kid)}`)
     },
-    keys: () => keys,
-    list: () => [...reasons.values()],
+    keys: (): boolean => keys,
+    list: (): readonly string[] => [...reasons.values()],
   }
 }

@@ -14,10 +14,10 @@ import {
   type Inputs,
   selectInputs,
 } from '../../../../src/core/manifest/constraint/inputs.js'
+import { resolveThreshold } from '../../../../src/core/manifest/constraint/leaves.js'
 import { judge, needsClaim } from '../../../../src/core/manifest/constraint/predicates.js'
 import { runTests } from '../../../../src/core/manifest/constraint/run-tests.js'
 import { manifestDigest } from '../../../../src/core/manifest/expand/expand.js'
-import { resolveThreshold } from '../../../../src/core/manifest/expand/thresholds.js'
 import type { Constraint, Manifest } from '../../../../src/core/manifest/model.js'
 import { match } from '../../../../src/core/manifest/route/match.js'
 import { readArgs } from '../../../../src/core/manifest/route/read-args.js'

@@ -7,7 +7,7 @@ import {
   type LineType,
   type SignedType,
 } from '../../../../src/core/journal/vocabulary.js'
-import { sealCapsule } from '../../../core/statement/seal-capsule.js'
+import { signCapsule } from '../../../core/statement/sign-capsule.js'
 import { capsuleWith, membersOf } from '../../../support/lines.js'
 import type { Random } from '../random.js'
 import {
@@ -60,8 +60,8 @@ function inventedJson(
   const members = inventedMembers(type, mark)
   if (type === 'CAPSULE') {
     const { kid, sign } = stranger.statement
-    const capsule = members.capsule as Parameters<typeof sealCapsule>[0]
-    const { payload, protectedBytes, signature } = sealCapsule(capsule, {
+    const capsule = members.capsule as Parameters<typeof signCapsule>[0]
+    const { payload, protectedBytes, signature } = signCapsule(capsule, {
       ...{ statement: 'agent_action', kid, sign },
     })
     const [header, sig] = [protectedBytes, signature].map((each) =>
@@ -174,7 +174,7 @@ export const FORGED: readonly Operation[] = [
       const line = readCapsule(text)
       if (line === null) return null
       const developer = `${line.capsule.developer}-${random.mark()}`
-      const { payload, protectedBytes, signature } = sealCapsule(
+      const { payload, protectedBytes, signature } = signCapsule(
         { ...line.capsule, developer },
         { statement: line.statement, kid, sign },
       )
@@ -190,7 +190,7 @@ export const FORGED: readonly Operation[] = [
   },
 ]
 
-type CapsuleLine = { capsule: Parameters<typeof sealCapsule>[0]; statement: 'agent_action' }
+type CapsuleLine = { capsule: Parameters<typeof signCapsule>[0]; statement: 'agent_action' }
 function readCapsule(text: string): CapsuleLine | null {
   try {
     return JSON.parse(text) as CapsuleLine

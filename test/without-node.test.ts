@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import vm from 'node:vm'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { payloadOf } from '../../../src/core/capsule/build.js'
-import { samples } from '../capsule/samples.js'
-import { cose, key } from './signing.js'
+import { payloadOf } from '../src/core/capsule/build.js'
+import { samples } from './core/capsule/samples.js'
+import { cose, key } from './core/verify/signing.js'
 
 /**
  * The built verifier in a realm that is no Node: no process, Buffer, require, URL or fetch. Only the
  * two text codecs every host has are given. Modules are linked by hand, so a `node:` import fails.
  */
-const DIST = join(import.meta.dirname, '..', '..', '..', 'dist')
+const DIST = join(import.meta.dirname, '..', 'dist')
 const MODULES = join(DIST, '..', 'node_modules')
 const loaded = new Map<string, Promise<vm.Module>>()
 const specifiers: string[] = []
@@ -57,7 +57,7 @@ async function entry<Entry>(name: string): Promise<Entry> {
 const all = samples().map(({ capsule }) => capsule)
 
 describe('dist/verify.js without Node', () => {
-  let verify: typeof import('../../../src/verify.js')
+  let verify: typeof import('../src/verify.js')
   beforeAll(async () => {
     verify = await entry('verify.js')
   })
@@ -100,7 +100,7 @@ describe('dist/verify.js without Node', () => {
 
 describe('dist/capsule.js without Node', () => {
   it('loads and digests, with a writer of its own', async () => {
-    const capsule = await entry<typeof import('../../../src/capsule.js')>('capsule.js')
+    const capsule = await entry<typeof import('../src/capsule.js')>('capsule.js')
     expect(specifiers).not.toContain('canonicalize')
     expect(capsule.canonicalOf({ b: 1, a: 'ä' })).toBe('{"a":"ä","b":1}')
   })

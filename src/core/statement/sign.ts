@@ -1,9 +1,9 @@
-import { type CborMap, MAX_BYTES } from '../bytes/cbor.js'
+import { MAX_BYTES } from '../bytes/cbor.js'
 import { utf8 } from '../bytes/text.js'
 import { payloadOf } from '../capsule/build.js'
 import type { Capsule } from '../capsule/model.js'
-import { encodeHeader, type StatementType, subjectUrn } from './header.js'
-import { encodeSign1, sigStructure } from './sign1.js'
+import { encodeHeader, type HeaderInput, type StatementType, subjectUrn } from './header.js'
+import { sigStructure } from './sign1.js'
 
 /** EdDSA: the one algorithm every other stack takes, although RFC 9864 prefers −19. */
 const ALG = -8
@@ -11,30 +11,25 @@ const ALG = -8
 const ENVELOPE_BYTES = 4096
 
 /** A capsule ready to be signed: nothing in it is left to decide but the key. */
-export type StatementToSeal = {
+export type StatementToSign = Omit<HeaderInput, 'alg' | 'kid'> & {
   /** JCS of the whole capsule, chain included: the signed bytes are the canonical bytes. */
   readonly payload: string
-  readonly statement: StatementType
-  readonly iss: string
-  readonly sub: string
-  readonly actionType: string
-  readonly decisionId: string
 }
-export type SealingKey = {
+export type SigningKey = {
   readonly kid: Uint8Array
   readonly sign: (message: Uint8Array) => Uint8Array
 }
-export type Sealed = {
+export type SignedStatement = {
   readonly protectedBytes: Uint8Array
   readonly signature: Uint8Array
 }
 
 /** An outcome keeps the original action's subject (seed §3.3). */
-export const toSeal = (
+export const toSign = (
   capsule: Capsule,
   statement: StatementType,
   sub = subjectUrn(capsule.operator, capsule.action_id),
-): StatementToSeal => ({
+): StatementToSign => ({
   payload: payloadOf(capsule),
   statement,
   iss: capsule.developer,
@@ -44,30 +39,11 @@ export const toSeal = (
   decisionId: capsule['dev.capsulegate.decision_id'] ?? capsule.action_id,
 })
 
-export function sealStatement(order: StatementToSeal, { kid, sign }: SealingKey): Sealed {
+export function signStatement(order: StatementToSign, { kid, sign }: SigningKey): SignedStatement {
   const payload = utf8(order.payload)
   if (payload.length > MAX_BYTES - ENVELOPE_BYTES) {
     throw new RangeError(`a capsule of ${payload.length} bytes would not verify`)
   }
-  const { statement, iss, sub, actionType, decisionId } = order
-  const protectedBytes = encodeHeader({
-    alg: ALG,
-    kid,
-    statement,
-    iss,
-    sub,
-    actionType,
-    decisionId,
-  })
+  const protectedBytes = encodeHeader({ alg: ALG, kid, ...order })
   return { protectedBytes, signature: sign(sigStructure(protectedBytes, payload)) }
 }
-
-const NOTHING_UNPROTECTED: CborMap = new Map()
-
-/** 18([protected, {}, payload, signature]), bit-exact from a journal line (DESIGN §5). */
-export const toCose = (
-  payload: Uint8Array,
-  protectedBytes: Uint8Array,
-  signature: Uint8Array,
-): Uint8Array<ArrayBuffer> =>
-  encodeSign1({ protectedBytes, unprotected: NOTHING_UNPROTECTED, payload, signature })

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 import { encode as cborgEncode } from 'cborg'
 import type { CborMap } from '../../../src/core/bytes/cbor.js'
-import { toCose } from '../../../src/core/statement/seal.js'
-import { decodeSign1, sigStructure } from '../../../src/core/statement/sign1.js'
+import { decodeSign1, sigStructure, toCose } from '../../../src/core/statement/sign1.js'
 import { sampleCapsule, testKey } from './sample.js'
-import { sealCapsule } from './seal-capsule.js'
+import { signCapsule } from './sign-capsule.js'
 
 const key = testKey()
 const seal = { statement: 'agent_action', kid: key.kid, sign: key.sign } as const
@@ -14,11 +13,11 @@ const claim = (protectedBytes: Uint8Array, label: number | string): unknown => {
   return read.ok ? (read.sign1.protected.get(15) as CborMap).get(label) : null
 }
 
-describe('sealStatement', () => {
+describe('signStatement', () => {
   it('signs the Sig_structure of JCS of the whole capsule, chain included', () => {
     const chain = { parent_capsule_id: 'a'.repeat(64), relation: 'supersedes' } as const
     let signed: Uint8Array | null = null
-    const { payload, protectedBytes } = sealCapsule(sampleCapsule({ chain }), {
+    const { payload, protectedBytes } = signCapsule(sampleCapsule({ chain }), {
       ...seal,
       sign: (message) => {
         signed = message
@@ -31,18 +30,18 @@ describe('sealStatement', () => {
   })
 
   it('names the first call of a decision, which is itself unless the capsule says otherwise', () => {
-    const alone = sealCapsule(sampleCapsule(), seal)
+    const alone = signCapsule(sampleCapsule(), seal)
     expect(claim(alone.protectedBytes, 'capsule_decision_id')).toBe(sampleCapsule().action_id)
-    const later = sealCapsule(sampleCapsule({ 'dev.capsulegate.decision_id': 'first' }), seal)
+    const later = signCapsule(sampleCapsule({ 'dev.capsulegate.decision_id': 'first' }), seal)
     expect(claim(later.protectedBytes, 'capsule_decision_id')).toBe('first')
   })
 
   it('keeps the original subject on an outcome, and the own one otherwise', () => {
-    const own = sealCapsule(sampleCapsule({ operator: 'a:b' }), seal)
+    const own = signCapsule(sampleCapsule({ operator: 'a:b' }), seal)
     expect(claim(own.protectedBytes, 2)).toBe(
       'urn:agent-action-capsule:a%3Ab:01890a5d-ac96-774b-bcce-b302099a8057',
     )
-    const outcome = sealCapsule(sampleCapsule(), {
+    const outcome = signCapsule(sampleCapsule(), {
       ...seal,
       statement: 'outcome',
       sub: 'urn:agent-action-capsule:acme:first',
@@ -53,12 +52,12 @@ describe('sealStatement', () => {
 
   it('refuses to seal what no verifier would read', () => {
     const huge = sampleCapsule({ developer: 'x'.repeat(1024 * 1024) })
-    expect(() => sealCapsule(huge, seal)).toThrow(RangeError)
-    expect(() => sealCapsule(sampleCapsule({ developer: 'a\ud800' }), seal)).toThrow(TypeError)
+    expect(() => signCapsule(huge, seal)).toThrow(RangeError)
+    expect(() => signCapsule(sampleCapsule({ developer: 'a\ud800' }), seal)).toThrow(TypeError)
   })
 
   it('gives the envelope that another CBOR writer gives', () => {
-    const { payload, protectedBytes, signature } = sealCapsule(sampleCapsule(), seal)
+    const { payload, protectedBytes, signature } = signCapsule(sampleCapsule(), seal)
     const bytes = new TextEncoder().encode(payload)
     const theirs = cborgEncode([protectedBytes, new Map(), bytes, new Uint8Array(signature)])
     expect(Buffer.from(toCose(bytes, protectedBytes, signature))).toEqual(

@@ -1,14 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
-import { payloadOf } from '../../../src/core/capsule/build.js'
-import {
-  verifyCapsule,
-  verifyDisclosure,
-  verifyLedger,
-  verifyStatement,
-} from '../../../src/verify.js'
-import { samples } from '../capsule/samples.js'
-import { cose, key } from './signing.js'
+import { nodeCrypto } from '../src/adapters/crypto-node.js'
+import { payloadOf } from '../src/core/capsule/build.js'
+import { verifyCapsule, verifyDisclosure, verifyLedger, verifyStatement } from '../src/verify.js'
+import { samples } from './core/capsule/samples.js'
+import { cose, key } from './core/verify/signing.js'
 
 /**
  * A hundred thousand inputs that were made to hurt. Each must end in a finding, none in an exception,

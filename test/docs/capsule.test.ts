@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
-import { VERDICT_CLASSES } from '../../../src/core/capsule/registries.js'
-import { verifyCapsule } from '../../../src/verify.js'
-import { outcomeSample, samples } from './samples.js'
+import { nodeCrypto } from '../../src/adapters/crypto-node.js'
+import { VERDICT_CLASSES } from '../../src/core/capsule/registries.js'
+import { verifyCapsule } from '../../src/verify.js'
+import { outcomeSample, samples } from '../core/capsule/samples.js'
 
 /** docs/capsule.md shows what the builder builds. `UPDATE_DOCS=1` writes the examples anew. */
-const FILE = join(import.meta.dirname, '..', '..', '..', 'docs', 'capsule.md')
+const FILE = join(import.meta.dirname, '..', '..', 'docs', 'capsule.md')
 const BLOCK = /<!-- example: (\w+) -->\n```json\n([\s\S]*?)\n```/g
 
 const all = samples()
