@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { firstLine } from '../adapters/journal/segments.js'
-import type { Data } from '../app/data/open.js'
 import { createErasures } from '../core/journal/erasures.js'
 import type { EvidenceDigest } from '../core/journal/evidence-digests.js'
 import { readLine } from '../core/journal/vocabulary.js'
@@ -11,12 +10,11 @@ import { type AbsentEvidence, absentEvidence, dueIn, sayAbsent } from '../gate/e
 import { findEvidence } from '../gate/evidence/find.js'
 import { type ErasureScope, eraseEvidence } from '../gate/operate/erase.js'
 import { shown } from '../mounts/admin/routes/evidence.js'
-import { type AdminTarget, adminOptions, callAdmin, namesGate } from './admin-client.js'
-import { type Folder, folderOptions, withData } from './data-folder.js'
-import { EXIT, plain, print, printJson, UsageError } from './output.js'
+import { type AdminTarget, adminOptions, callAdmin, namesGate } from './access/admin-client.js'
+import { type Folder, folderOptions, type OpenedFolder, withData } from './access/data-folder.js'
+import { EXIT, plain, printError, printResult, UsageError } from './output/print.js'
 
-type Options = AdminTarget & Folder & { json?: boolean }
-const ASK = 'ask it with --url and --token-file'
+type Options = AdminTarget & Folder
 type Shown = {
   action_id: string
   parts: readonly ReturnType<typeof shown>[]
@@ -46,11 +44,12 @@ export function register(program: Command): void {
     .argument('<id>', 'an action_id, or the evidence_digest of a line')
     .action(async (id: string, options: Options) => {
       const path = `/v1/evidence/${encodeURIComponent(id)}`
-      const found = namesGate(options)
-        ? await callAdmin<Shown>(options, 'GET', path)
-        : await withData(options, ASK, (data) => fromFolder(data, options.data, id))
-      if (options.json === true) printJson(found)
-      else show(found)
+      const found = await gateOrFolder(
+        options,
+        () => callAdmin<Shown>(options, 'GET', path),
+        (data) => fromFolder(data, options.data, id),
+      )
+      printResult(options, found, () => describe(found))
     })
 
   common(evidence.command('erase').description('destroy the key of private records, for good'))
@@ -61,19 +60,26 @@ export function register(program: Command): void {
     .action(async (options: Options & Scope & { yes?: boolean }) => {
       const scope = scopeOf(options)
       if (options.yes !== true && !(await confirmed(scope))) {
-        process.stderr.write('nothing was erased\n')
+        printError('nothing was erased')
         process.exitCode = EXIT.failed
         return
       }
-      const done = namesGate(options)
-        ? await callAdmin<{ records: number }>(options, 'POST', '/v1/evidence/erase', scope)
-        : await withData(options, ASK, (data) =>
-            eraseEvidence(scope, `cli:${userInfo().username}`, data),
-          )
-      if (options.json === true) printJson(done)
-      else print(`${done.records} records went dark; their digests stay and verify`)
+      const done = await gateOrFolder(
+        options,
+        () => callAdmin<{ records: number }>(options, 'POST', '/v1/evidence/erase', scope),
+        (data) => eraseEvidence(scope, `cli:${userInfo().username}`, data),
+      )
+      const said = `${done.records} records went dark; their digests stay and verify`
+      printResult(options, done, () => said)
     })
 }
+
+const gateOrFolder = <T>(
+  options: Options,
+  ask: () => Promise<T>,
+  open: (data: OpenedFolder) => Promise<T>,
+): Promise<T> =>
+  namesGate(options) ? ask() : withData(options, 'ask it with --url and --token-file', open)
 
 type Scope = { subject?: string; operator?: string; day?: string }
 
@@ -99,7 +105,7 @@ async function confirmed(scope: ErasureScope): Promise<boolean> {
   return answer.trim() === 'yes'
 }
 
-async function fromFolder(data: Data, folder: string, action_id: string): Promise<Shown> {
+async function fromFolder(data: OpenedFolder, folder: string, action_id: string): Promise<Shown> {
   const found = await findEvidence(action_id, data.evidence)
   if (found.state === 'damaged') throw new Error(`the evidence is damaged: ${found.detail}`)
   const erasures = createErasures()
@@ -116,15 +122,17 @@ async function fromFolder(data: Data, folder: string, action_id: string): Promis
   return { action_id, parts: found.value.map(shown), absent }
 }
 
-function show({ action_id, parts, absent }: Shown): void {
-  print(plain(action_id))
-  for (const { kind, name, digest, value, bytes } of parts) {
-    print(`${plain(kind)}${name === null ? '' : ` ${plain(name)}`}  ${digest}`)
+const describe = ({ action_id, parts, absent }: Shown): string[] => [
+  plain(action_id),
+  ...parts.flatMap(({ kind, name, digest, value, bytes }) => {
     const text = bytes === undefined ? JSON.stringify(value, null, 2) : `base64 ${bytes}`
-    for (const line of text.split('\n')) print(`  ${plain(line)}`)
-  }
-  for (const { member, digest, state, line } of absent) {
+    return [
+      `${plain(kind)}${name === null ? '' : ` ${plain(name)}`}  ${digest}`,
+      ...text.split('\n').map((line) => `  ${plain(line)}`),
+    ]
+  }),
+  ...absent.map(({ member, digest, state, line }) => {
     const by = line === null ? '' : ` by line ${line.seq} of ${plain(line.at)}`
-    print(`${state}${by}  ${plain(member)}  ${digest}`)
-  }
-}
+    return `${state}${by}  ${plain(member)}  ${digest}`
+  }),
+]

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { existsSync, readdirSync, readFileSync } from '../../adapters/disk/files.js'
+import { readFileSync, statSync } from '../../adapters/disk/files.js'
 import type { Crypto } from '../../core/crypto/crypto.js'
 import { type Class1Result, verifyCapsule, verifyDisclosure, verifyLedger } from '../../verify.js'
-import type { Case } from './conformance.js'
+import { type Case, list } from './conformance.js'
 
 /**
  * The vectors of the agent action capsule project. Their README defines conformance as agreement on
@@ -39,30 +39,34 @@ export function capsuleCases(root: string, crypto: Crypto): Case[] {
     ...folders(class1).map((name): Case => {
       const { input, expected } = load(join(class1, name))
       const [draft01, note] = asDraft01(name)
-      if (Array.isArray(expected.results)) {
-        const { results } = verifyLedger(input, options)
-        const wanted = (expected.results as Expected[]).map(draft01)
-        return compare('aac/class1', name, wanted.map(said), results.map(said), note)
+      const isLedger = Array.isArray(expected.results)
+      const wanted = (isLedger ? expected.results : [expected]) as Expected[]
+      const results = isLedger
+        ? verifyLedger(input, options).results
+        : [verifyCapsule(input, options)]
+      return {
+        suite: 'aac/class1',
+        name,
+        expected: String(wanted.map(draft01).map(describe)),
+        actual: String(results.map(describe)),
+        note,
       }
-      const wanted = draft01(expected as Expected)
-      return compare('aac/class1', name, said(wanted), said(verifyCapsule(input, options)), note)
     }),
     ...folders(envelopes).map((name): Case => {
       const { input, expected } = load(join(envelopes, name))
-      const wanted = saidOfEnvelope(expected as DisclosureExpected)
-      const actual = saidOfEnvelope(verifyDisclosure(input, options))
-      return compare('aac/disclosure-envelope', name, wanted, actual, null)
+      return {
+        suite: 'aac/disclosure-envelope',
+        name,
+        expected: describeEnvelope(expected as DisclosureExpected),
+        actual: describeEnvelope(verifyDisclosure(input, options)),
+        note: null,
+      }
     }),
   ]
 }
 
 const folders = (path: string): string[] =>
-  existsSync(path)
-    ? readdirSync(path, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map((entry) => entry.name)
-        .sort()
-    : []
+  list(path).filter((name) => statSync(join(path, name)).isDirectory())
 
 function load(folder: string): { input: Uint8Array; expected: { results?: unknown } } {
   const expected: unknown = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8'))
@@ -85,7 +89,7 @@ function asDraft01(name: string): [(expected: Expected) => Expected, string | nu
   return [(expected) => expected, null]
 }
 
-const said = (result: Expected | Class1Result): string => {
+const describe = (result: Expected | Class1Result): string => {
   const findings = result.findings.map(({ check, severity }) => `${check ?? '-'}:${severity}`)
   const { effect_mode, attestation_mode, ledger_mode, ...more } = {
     ...(result.derived as Record<string, string> | null),
@@ -95,18 +99,10 @@ const said = (result: Expected | Class1Result): string => {
   return [result.ok ? 'ok' : 'not ok', ...findings, modes, id].join(' ')
 }
 
-const saidOfEnvelope = (result: DisclosureExpected): string =>
+const describeEnvelope = (result: DisclosureExpected): string =>
   [
     result.ok ? 'ok' : 'not ok',
     `${result.disclosures_matched}/${result.disclosures_checked}`,
     ...result.disclosure_findings.map(({ code, member }) => `${member}:${code}`),
-    `capsule ${said(result.capsule)}`,
+    `capsule ${describe(result.capsule)}`,
   ].join(' ')
-
-const compare = (
-  suite: string,
-  name: string,
-  expected: string | string[],
-  actual: string | string[],
-  note: string | null,
-): Case => ({ suite, name, expected: String(expected), actual: String(actual), note })

@@ -1,10 +1,10 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
-import { existsSync, readdirSync, readFileSync } from '../../adapters/disk/files.js'
+import { existsSync, readFileSync } from '../../adapters/disk/files.js'
 import type { Crypto } from '../../core/crypto/crypto.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import { verifySign1 } from '../../verify.js'
-import type { Case } from './conformance.js'
+import { type Case, list } from './conformance.js'
 
 /** COSE_Sign1 vectors of two other makers. Neither carries a protected kid, so the key is pinned. */
 export const coseCases = (root: string, crypto: Crypto): Case[] => [
@@ -108,5 +108,4 @@ function pin(key: KeyObject): PublicKeyRecord | null {
   return p256 ? { ...record, alg: -7, public_key: spki.subarray(26).toString('hex') } : null
 }
 
-const list = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder).sort() : [])
 const word = (accepted: boolean): string => (accepted ? 'accepted' : 'refused')

@@ -24,13 +24,7 @@ const refund = (
   verdict: VerdictClass,
   effect: string | null,
   agent: DemoAgent = 'support-bot',
-): DemoCall => ({
-  agent,
-  order,
-  amount,
-  verdict,
-  effect,
-})
+): DemoCall => ({ agent, order, amount, verdict, effect })
 
 export const CALLS: readonly DemoCall[] = [
   refund('40.00', ORDERS.known, 'executed', 'confirmed'),

@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from '../../adapters/disk/files.js'
 import { createToken } from '../../adapters/identity/tokens.js'
-import { UsageError } from '../output.js'
+import { UsageError } from '../output/print.js'
 
 /** The folder of one demonstration: what an operator would have written, plus secrets made for it. */
 export type DemoFiles = {
@@ -26,16 +26,12 @@ const PACKAGE = new URL('../../../', import.meta.url)
 
 /** Fresh every time, so that what is shown is what just happened; a named one must be empty. */
 export function demoFolder(named: string | undefined): string {
-  if (named !== undefined) {
-    const dir = resolve(named)
-    if (existsSync(dir) && readdirSync(dir).length > 0) {
-      throw new UsageError(`${dir} is not empty: name a new folder, or remove it first`)
-    }
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-    return dir
+  const parent = resolve(named ?? join('.capsule-gate', 'demo'))
+  if (named !== undefined && existsSync(parent) && readdirSync(parent).length > 0) {
+    throw new UsageError(`${parent} is not empty: name a new folder, or remove it first`)
   }
-  const parent = resolve('.capsule-gate', 'demo')
   mkdirSync(parent, { recursive: true, mode: 0o700 })
+  if (named !== undefined) return parent
   for (let number = 1; ; number++) {
     const dir = join(parent, String(number))
     try {

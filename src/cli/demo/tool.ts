@@ -2,9 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { GateError } from '../../core/error.js'
 
-/** A payments API that does what real ones do: it answers, refuses, dawdles and breaks off. */
-export type DemoTool = { readonly origin: string; close(): Promise<void> }
-
 export const ORDERS = {
   known: 'o-1001',
   /** The tool has never heard of it. */
@@ -15,23 +12,24 @@ export const ORDERS = {
   cut: 'o-5020',
 } as const
 
-/** It takes the gate's credential only: an agent's token is worth nothing here. */
-export async function startTool(preferredPort: number, credential: string): Promise<DemoTool> {
+/**
+ * A payments API that does what real ones do: it answers, refuses, is late and breaks off. It takes the
+ * gate's credential only: an agent's token is worth nothing here.
+ */
+export async function startTool(preferredPort: number, credential: string) {
   const server = createServer((req, res) => {
-    answer(req, res, credential).catch(() => res.destroy())
+    respond(req, res, credential).catch(() => res.destroy())
   })
   const { port } = await listenNear(preferredPort, (wanted) => listen(server, wanted))
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  return { origin: `http://127.0.0.1:${port}`, close }
 }
 
-/** The usual port, or a free one when somebody has it. */
+/** The usual port, or a free one when it is taken. */
 export async function listenNear(
   preferred: number,
   bind: (port: number) => Promise<AddressInfo>,
@@ -55,7 +53,7 @@ function listen(server: Server, port: number): Promise<AddressInfo> {
   })
 }
 
-async function answer(
+async function respond(
   req: IncomingMessage,
   res: ServerResponse,
   credential: string,

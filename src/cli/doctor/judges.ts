@@ -23,9 +23,8 @@ export async function checkJudges(config: GateConfig): Promise<readonly Check[]>
         policyFolder: config.policies,
       })
       if (!judges.ok) {
-        return judges.problems.map((said) =>
-          fail('policy', said, `correct it in ${config.policies}`),
-        )
+        const way = `correct it in ${config.policies}`
+        return judges.problems.map((said) => fail('policy', said, way))
       }
       const { policyIds, digest } = judges.judges.policy
       return [

@@ -11,22 +11,21 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/
 export async function checkNetwork(config: GateConfig): Promise<readonly Check[]> {
   const upstreams = await Promise.all(
     Object.entries(config.upstreams).map(([name, upstream]) =>
-      attempt(`upstream ${name}`, `check upstreams.${name} in gate.yaml`, async () => [
-        await reach(name, upstream),
-      ]),
+      attempt(`upstream ${name}`, `check upstreams.${name} in gate.yaml`, () =>
+        reach(`upstream ${name}`, upstream),
+      ),
     ),
   )
   return [...upstreams.flat(), exposure(config)]
 }
 
-async function reach(name: string, upstream: UpstreamConfig): Promise<Check> {
-  const label = `upstream ${name}`
+async function reach(label: string, upstream: UpstreamConfig): Promise<Check[]> {
   const url = new URL(upstream.origin)
   const why =
     (await unreachable(url, CONNECT_MS)) ??
     (url.protocol === 'https:' ? await untrusted(url, upstream) : null)
-  if (why === null) return ok(label, `${upstream.origin} answers`)
-  return fail(label, `${upstream.origin}: ${why}`, `check the address, the network and ca_file`)
+  if (why === null) return [ok(label, `${upstream.origin} answers`)]
+  return [fail(label, `${upstream.origin}: ${why}`, `check the address, the network and ca_file`)]
 }
 
 /** The certificate as the gate itself will judge it. */

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { existsSync, mkdirSync, writeFileSync } from '../../adapters/disk/files.js'
-import { UsageError } from '../output.js'
+import { UsageError } from '../output/print.js'
 import type { ToolDraft } from './draft.js'
 
 export type Project = {

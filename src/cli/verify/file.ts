@@ -16,7 +16,7 @@ import {
   verifyLedgerStream,
   verifyStatement,
 } from '../../verify.js'
-import type { Progress } from '../output.js'
+import type { progress } from '../output/progress.js'
 import { counted, type Input } from './input.js'
 
 /** `incomplete`: nothing found wrong, but what the caller asked for could not be checked. */
@@ -56,24 +56,27 @@ export type VerifySettings = {
 
 const NO_KEYS = 'no keyring was given (--keys), so no signature was checked'
 const NO_SIGNATURE = 'a keyring was given, but this input carries no signature'
+const NO_CAPSULE = 'there is no capsule in it'
 const NO_JOURNAL = 'a head was given (--head), but this is no journal'
+
+type Progress = Pick<ReturnType<typeof progress>, 'update'>
 
 export async function verifyInput(
   input: Input,
   settings: VerifySettings,
-  progress: Progress,
+  bar: Progress,
 ): Promise<FileReport> {
-  const report = await reportOn(input, settings, progress)
+  const report = await reportOn(input, settings, bar)
   return settings.head === undefined || report.kind === 'journal' || report.status !== 'valid'
     ? report
     : { ...report, status: 'incomplete', missing: NO_JOURNAL }
 }
 
-async function reportOn(
+function reportOn(
   input: Input,
   settings: VerifySettings,
-  progress: Progress,
-): Promise<FileReport> {
+  bar: Progress,
+): FileReport | Promise<FileReport> {
   switch (input.kind) {
     case 'statement':
       return statementReport(input.bytes, settings)
@@ -81,96 +84,70 @@ async function reportOn(
       return documentReport(input.bytes, input.value, settings)
     case 'ledger':
     case 'journal':
-      return streamReport(input.kind, input.chunks, settings, progress)
+      return streamReport(input.kind, input.chunks, settings, bar)
   }
 }
 
-/** An unsigned record under a keyring is a downgrade somebody may have made: never `valid`. */
-function unsigned(ok: boolean, settings: VerifySettings): Pick<FileReport, 'status' | 'missing'> {
+/**
+ * A signature that no keyring was given for is not checked. The other way round, an unsigned record under a keyring may be
+ * a downgrade that was made on purpose: never `valid`.
+ */
+function grade(
+  ok: boolean,
+  isSigned: boolean,
+  { keys }: VerifySettings,
+): Pick<FileReport, 'status' | 'missing'> {
   if (!ok) return { status: 'invalid', missing: null }
-  return settings.keys === null
-    ? { status: 'valid', missing: null }
-    : { status: 'incomplete', missing: NO_SIGNATURE }
-}
-
-function signed(ok: boolean, settings: VerifySettings): Pick<FileReport, 'status' | 'missing'> {
-  if (!ok) return { status: 'invalid', missing: null }
-  return settings.keys === null
-    ? { status: 'incomplete', missing: NO_KEYS }
-    : { status: 'valid', missing: null }
+  if (isSigned === (keys !== null)) return { status: 'valid', missing: null }
+  return { status: 'incomplete', missing: isSigned ? NO_KEYS : NO_SIGNATURE }
 }
 
 async function statementReport(bytes: Uint8Array, settings: VerifySettings): Promise<FileReport> {
   const { profile, keys, onProblem } = settings
-  if (keys === null) return unverifiedStatement(bytes, settings)
-  const statement = await verifyStatement(bytes, { keys, profile, crypto: nodeCrypto })
-  const { code, detail } = statement.signature
-  if (code !== null) {
-    onProblem({
-      check: null,
-      severity: 'error',
-      code: `signature_${code}`,
-      ...(detail && { detail }),
-    })
+  const kind = 'statement'
+  const malformed = (code: string, detail?: string): void =>
+    onProblem({ check: null, severity: 'error', code, ...(detail && { detail }) })
+  if (keys !== null) {
+    const statement = await verifyStatement(bytes, { keys, profile, crypto: nodeCrypto })
+    const { ok, not_checked, signature, findings, class1 } = statement
+    if (signature.code !== null) malformed(`signature_${signature.code}`, signature.detail)
+    for (const finding of [...findings, ...(class1?.findings ?? [])]) onProblem(finding)
+    return { kind, ...grade(ok, true, settings), not_checked, statement }
   }
-  for (const finding of statement.findings) onProblem(finding)
-  for (const finding of statement.class1?.findings ?? []) onProblem(finding)
-  return {
-    kind: 'statement',
-    ...signed(statement.ok, settings),
-    not_checked: statement.not_checked,
-    statement,
-  }
-}
-
-/** Without keys the payload is anybody's; what is wrong with it is wrong all the same. */
-function unverifiedStatement(bytes: Uint8Array, settings: VerifySettings): FileReport {
+  // Without keys the payload may be of anyone; what is wrong with it is wrong all the same.
   const read = decodeSign1(bytes)
   if (!read.ok) {
-    const finding = { check: null, severity: 'error', code: 'signature_malformed' } as const
-    settings.onProblem({ ...finding, detail: read.detail })
-    return { kind: 'statement', status: 'invalid', missing: null, not_checked: ['everything_else'] }
+    malformed('signature_malformed', read.detail)
+    return { kind, status: 'invalid', missing: null, not_checked: ['everything_else'] }
   }
-  const capsule = verifyCapsule(read.sign1.payload, {
-    profile: settings.profile,
-    crypto: nodeCrypto,
-  })
-  for (const finding of capsule.findings) settings.onProblem(finding)
+  const capsule = verifyCapsule(read.sign1.payload, { profile, crypto: nodeCrypto })
+  for (const finding of capsule.findings) onProblem(finding)
   const not_checked = [...new Set([...capsule.not_checked, 'signature', 'header'])]
-  return { kind: 'statement', ...signed(capsule.ok, settings), not_checked, capsule }
+  return { kind, ...grade(capsule.ok, true, settings), not_checked, capsule }
 }
 
 function documentReport(bytes: Uint8Array, value: JsonValue, settings: VerifySettings): FileReport {
-  const options = { profile: settings.profile, crypto: nodeCrypto }
+  const { profile, onProblem } = settings
+  const options = { profile, crypto: nodeCrypto }
   if (isEnvelope(value)) {
     const disclosure = verifyDisclosure(bytes, options)
-    for (const finding of disclosure.capsule.findings) settings.onProblem(finding)
-    for (const { code, member } of disclosure.disclosure_findings) {
-      if (code !== 'disclosure_match') {
-        settings.onProblem({ check: null, severity: 'error', code, detail: member })
-      }
+    const { ok, not_checked, capsule, disclosure_findings } = disclosure
+    for (const finding of capsule.findings) onProblem(finding)
+    for (const { code, member: detail } of disclosure_findings) {
+      if (code !== 'disclosure_match') onProblem({ check: null, severity: 'error', code, detail })
     }
-    return {
-      kind: 'disclosure',
-      ...unsigned(disclosure.ok, settings),
-      not_checked: disclosure.not_checked,
-      disclosure,
-    }
+    return { kind: 'disclosure', ...grade(ok, false, settings), not_checked, disclosure }
   }
   if (isLedgerObject(value)) {
     const { results, ...end } = verifyLedger(bytes, options)
-    const tally = new Tally(settings.onProblem)
+    const tally = new Tally(onProblem)
     for (const result of results) tally.add(result, null)
     return tally.report('ledger', settings, null, end)
   }
   const capsule = verifyCapsule(bytes, options)
-  for (const finding of capsule.findings) settings.onProblem(finding)
-  return {
-    kind: 'capsule',
-    ...unsigned(capsule.ok, settings),
-    not_checked: capsule.not_checked,
-    capsule,
-  }
+  const { ok, not_checked, findings } = capsule
+  for (const finding of findings) onProblem(finding)
+  return { kind: 'capsule', ...grade(ok, false, settings), not_checked, capsule }
 }
 
 const isEnvelope = (value: JsonValue): boolean =>
@@ -184,7 +161,7 @@ async function streamReport(
   kind: 'ledger' | 'journal',
   chunks: AsyncIterable<Uint8Array>,
   settings: VerifySettings,
-  progress: Progress,
+  bar: Progress,
 ): Promise<FileReport> {
   const { profile, keys, head, seals } = settings
   const input = counted(chunks)
@@ -199,7 +176,7 @@ async function streamReport(
   let next = await results.next()
   while (!next.done) {
     tally.add(next.value, input.line())
-    progress.update(input.bytes())
+    bar.update(input.bytes())
     next = await results.next()
   }
   return tally.report(kind, settings, input.lines(), next.value)
@@ -257,10 +234,11 @@ class Tally {
         begun_before,
       }
     }
-    const nothing = { status: 'incomplete', missing: 'there is no capsule in it' } as const
-    const empty = this.#invalid === 0 && this.#capsules === 0
-    const grade = empty ? nothing : unsigned(this.#invalid === 0, settings)
-    return { kind, ...grade, not_checked: [...this.#open], ledger }
+    const not_checked = [...this.#open]
+    if (this.#invalid === 0 && this.#capsules === 0) {
+      return { kind, status: 'incomplete', missing: NO_CAPSULE, not_checked, ledger }
+    }
+    return { kind, ...grade(this.#invalid === 0, false, settings), not_checked, ledger }
   }
 
   /** What belongs to no single line. */

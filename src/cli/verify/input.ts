@@ -4,7 +4,7 @@ import { parse } from '../../core/json/parse.js'
 import { isObject, type JsonValue } from '../../core/json/value.js'
 import { isJournalLine } from '../../core/verify/journal/line.js'
 import { MAX_RECORD_BYTES } from '../../core/verify/units.js'
-import { plain, UsageError } from '../output.js'
+import { plain, UsageError } from '../output/print.js'
 
 /** What a file is, told from its first bytes and not its name, but for `.cose` and `.jsonl`. */
 export type Input =

@@ -2,7 +2,7 @@ import { join, relative } from 'node:path'
 import type { Capsule } from '../../core/capsule/model.js'
 import { TABLE } from '../../core/verdict/table.js'
 import type { Approval } from '../../ports/state.js'
-import { type Paint, plain, table } from '../output.js'
+import { type Paint, plain, table } from '../output/print.js'
 import { bodyOf, type Happened } from './agent.js'
 import { approverFile, type DemoFiles } from './files.js'
 
@@ -18,18 +18,15 @@ export const journalFile = (dir: string): string => join(dir, 'data', 'journal',
 export const keyringFile = (dir: string): string => join(dir, 'data', 'keys', 'keyring.json')
 
 export const whereToLook = (url: string, people: string, tool: string, dir: string): string[] =>
-  rows([
+  table([
     ['agents connect to', url],
     ['people decide at', people],
     ['the payments tool', tool],
     ['files and records', here(dir)],
-  ])
-
-const rows = (pairs: readonly (readonly [string, string])[]): string[] =>
-  table(pairs).map((line) => `  ${plain(line)}`)
+  ]).map((line) => `  ${plain(line)}`)
 
 /** Two lines a call: what was asked and what the record says, then why, as the agent is told. */
-export function whatHappened(
+export function describeCalls(
   happened: readonly Happened[],
   capsules: ReadonlyMap<string, Capsule>,
   paint: Paint,
@@ -40,24 +37,20 @@ export function whatHappened(
       `${call.agent}: refund ${call.amount} of ${call.order}`,
       String(status),
       capsule?.disposition.verdict_class ?? 'no capsule',
-      capsule?.effect === undefined ? '-' : capsule.effect.status,
+      capsule?.effect?.status ?? '-',
       capsuleId.slice(0, PREFIX),
     ]
   })
   const head = ['call', 'http', 'verdict', 'effect', 'capsule']
   const [title = '', ...lines] = table([head, ...cells])
+  const why = happened.map(
+    ({ refusal, status }) =>
+      refusal ?? (status < 300 ? TABLE.executed.said : TABLE.tool_refused.said),
+  )
   return [
     `  ${paint('bold', title)}`,
-    ...lines.flatMap((line, i) => [
-      `  ${line}`,
-      `    ${paint('dim', plain(whyOf(happened[i] as Happened)))}`,
-    ]),
+    ...lines.flatMap((line, i) => [`  ${line}`, `    ${paint('dim', plain(why[i] ?? ''))}`]),
   ]
-}
-
-function whyOf({ refusal, status }: Happened): string {
-  if (refusal !== null) return refusal
-  return status < 300 ? TABLE.executed.said : TABLE.tool_refused.said
 }
 
 /** Only while the gate is up. */

@@ -1,16 +1,15 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { nodeCrypto } from '../adapters/crypto-node.js'
-import { existsSync } from '../adapters/disk/files.js'
-import { EvidenceError } from '../adapters/evidence/error.js'
-import { JournalError } from '../adapters/journal/error.js'
-import { systemClock, systemIds } from '../app/clock.js'
-import { type Data, openData } from '../app/data/open.js'
-import type { Places } from '../config/complete.js'
-import { loadPlaces } from '../config/load.js'
-import { sayProblem } from '../config/model.js'
-import type { Ids } from '../ports/clock.js'
-import { UsageError } from './output.js'
+import { nodeCrypto } from '../../adapters/crypto-node.js'
+import { existsSync } from '../../adapters/disk/files.js'
+import { EvidenceError } from '../../adapters/evidence/error.js'
+import { JournalError } from '../../adapters/journal/error.js'
+import { systemClock, systemIds } from '../../app/clock.js'
+import { type Data, openData } from '../../app/data/open.js'
+import type { Places } from '../../config/complete.js'
+import { loadPlaces } from '../../config/load.js'
+import type { Ids } from '../../ports/clock.js'
+import { problemsError, UsageError } from '../output/print.js'
 
 /** A gate's data folder and what belongs to it elsewhere. */
 export type Folder = { data: string; head: string; masterKey: string }
@@ -30,16 +29,14 @@ export const folderOptions = (command: Command, flag: '--data' | '--dir' = '--da
       "the gate's data folder (default: data_dir of gate.yaml, or data)",
     )
     .hook('preAction', (_, called) => {
-      const { data, head, masterKey } = folderOf(called.opts<Given>())
-      called.setOptionValue(flag.slice(2), data)
-      called.setOptionValue('head', head)
-      called.setOptionValue('masterKey', masterKey)
+      const { data, ...more } = folderOf(called.opts<Given>())
+      const values = { [flag.slice(2)]: data, ...more }
+      for (const [name, value] of Object.entries(values)) called.setOptionValue(name, value)
     })
 
 export function folderOf(given: Given): Folder {
   const places = configured(given)
-  const named = given.data ?? given.dir
-  const data = named ?? places?.data_dir ?? 'data'
+  const data = given.data ?? given.dir ?? places?.data_dir ?? 'data'
   // Another folder than the configured one has a head and keys of its own.
   const own = places !== null && resolve(data) === places.data_dir ? places : null
   return {
@@ -49,7 +46,7 @@ export function folderOf(given: Given): Folder {
   }
 }
 
-/** For a command that writes into a folder and would make it: a second one, that no gate reads, is refused. */
+/** For a command that writes into a folder and would make it: a second folder, which no gate reads, is refused. */
 export function mayMake(given: Given, folder: string): void {
   if (existsSync(folder)) return
   const places = configured(given)
@@ -66,37 +63,41 @@ function configured({ config, data, dir }: Given): Places | null {
   if (read.ok) return read.places
   // A folder that is named needs no gate.yaml that merely happens to be here.
   if (config === undefined && (data ?? dir) !== undefined) return null
-  throw new Error(read.problems.map(sayProblem).join('\n'))
+  throw problemsError(read.problems)
 }
+
+/** For `catch`: says in the command's own words that a running gate holds the lock. */
+export const ifLocked =
+  (describe: (error: Error) => string) =>
+  (error: unknown): never => {
+    const isOurs = error instanceof JournalError || error instanceof EvidenceError
+    throw isOurs && error.code === 'locked' ? new Error(describe(error)) : error
+  }
+
+export type OpenedFolder = Data & { crypto: typeof nodeCrypto; ids: Ids }
 
 /** The data folder of a stopped gate, opened and closed again; `wayOut` is for one that is running. */
 export async function withData<T>(
-  folder: Folder,
+  { data: dir, head: headFile, masterKey: masterKeyFile }: Folder,
   wayOut: string,
-  run: (data: Data & { crypto: typeof nodeCrypto; ids: Ids }) => Promise<T>,
+  run: (data: OpenedFolder) => Promise<T>,
 ): Promise<T> {
-  if (!existsSync(join(folder.data, 'keys'))) {
-    throw new UsageError(`${folder.data} is not a gate's data folder (--data)`)
+  if (!existsSync(join(dir, 'keys'))) {
+    throw new UsageError(`${dir} is not a gate's data folder (--data)`)
   }
+  const data = await openData({
+    dir,
+    headFile,
+    masterKeyFile,
+    segmentBytes: 64 * 1024 * 1024,
+    snapshotEvery: Number.POSITIVE_INFINITY,
+    idempotencyTtlSeconds: 86_400,
+    clock: systemClock,
+    report: ({ kind }) => process.stderr.write(`journal: ${kind}\n`),
+  }).catch(ifLocked(() => `a gate is running on ${dir}: ${wayOut}`))
   try {
-    const data = await openData({
-      dir: folder.data,
-      headFile: folder.head,
-      segmentBytes: 64 * 1024 * 1024,
-      snapshotEvery: Number.POSITIVE_INFINITY,
-      idempotencyTtlSeconds: 86_400,
-      clock: systemClock,
-      report: ({ kind }) => process.stderr.write(`journal: ${kind}\n`),
-      masterKeyFile: folder.masterKey,
-    })
-    try {
-      return await run({ ...data, crypto: nodeCrypto, ids: systemIds(systemClock) })
-    } finally {
-      await data.close()
-    }
-  } catch (error) {
-    const held = error instanceof JournalError || error instanceof EvidenceError
-    if (!held || error.code !== 'locked') throw error
-    throw new Error(`a gate is running on ${folder.data}: ${wayOut}`)
+    return await run({ ...data, crypto: nodeCrypto, ids: systemIds(systemClock) })
+  } finally {
+    await data.close()
   }
 }
