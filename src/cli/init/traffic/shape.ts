@@ -1,4 +1,4 @@
-import type { Segment } from '../../core/manifest/route/target.js'
+import type { Segment } from '../../../core/manifest/route/target.js'
 
 /** Segments that name one thing among many; everything else is taken for a part of the API. */
 const IDS: readonly RegExp[] = [

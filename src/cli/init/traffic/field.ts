@@ -3,17 +3,17 @@ import {
   type Decimal,
   formatDecimal,
   parseDecimal,
-} from '../../core/json/decimal.js'
-import { JsonNumber, type JsonValue } from '../../core/json/value.js'
-import { typedValue } from '../../core/manifest/constraint/typed-value.js'
-import type { ArgType } from '../../core/manifest/model.js'
-import type { TestDraft } from './draft.js'
+} from '../../../core/json/decimal.js'
+import { JsonNumber, type JsonValue } from '../../../core/json/value.js'
+import { typedValue } from '../../../core/manifest/constraint/typed-value.js'
+import type { ArgType } from '../../../core/manifest/model.js'
+import type { TestValue } from '../draft.js'
 
-export type Raw =
+type Raw =
   | { readonly kind: 'json'; readonly value: JsonValue }
   | { readonly kind: 'text'; readonly value: string }
 
-/** One place of a request over many calls: which types every value seen there had. */
+/** One field of a request over many calls: which types every value seen there had. */
 export type Field = {
   /** As first spelled: a query's name, a body's pointer. */
   readonly spelling: string
@@ -33,12 +33,7 @@ export type Field = {
 
 /** The narrowest that fits every value is what is written. */
 const NARROWEST_FIRST: readonly ArgType[] = [
-  'boolean',
-  'integer',
-  'decimal',
-  'string',
-  'strings',
-  'objects',
+  ...(['boolean', 'integer', 'decimal', 'string', 'strings', 'objects'] as const),
 ]
 /** A text is an amount when it is written like one; "12" may as well be a name. */
 const AMOUNT = /^-?(?:0|[1-9]\d*)\.\d{2,}$/
@@ -69,15 +64,14 @@ export function see(field: Field, raw: Raw, first: boolean): void {
 
 function fits(type: ArgType, raw: Raw): boolean {
   const { kind, value } = raw
-  if (type === 'decimal' && kind === 'json' && typeof value === 'string') {
-    if (!AMOUNT.test(value)) return false
-  }
+  const isText = kind === 'json' && typeof value === 'string'
+  if (type === 'decimal' && isText && !AMOUNT.test(value)) return false
   return typedValue(type, raw) !== null
 }
 
 export const typeOf = ({ types }: Field): ArgType | null => types[0] ?? null
 
-/** The largest value seen as a condition somebody may want; null for what has no order. */
+/** The largest value seen as a condition that may be wanted; null for what has no order. */
 export function suggestion(type: ArgType, { max }: Field): string | null {
   if (max === null) return null
   const text = formatDecimal(max)
@@ -85,12 +79,12 @@ export function suggestion(type: ArgType, { max }: Field): string | null {
   return type === 'integer' && Number.isSafeInteger(Number(text)) ? `{range: {max: ${text}}}` : null
 }
 
-/** Not copied from sealed evidence into a plain file, whatever else is. */
+/** Never copied from encrypted evidence into a plain file. */
 const SECRET = /pass|secret|token|key|credential|auth|signature|session|cvc|cvv|iban|card|ssn|pin$/i
 const LONGEST = 200
 
 /** The value seen, as a manifest's test writes it; null when a test cannot. */
-export function testValue(name: string, type: ArgType, raw: Raw): TestDraft['args'][string] | null {
+export function testValue(name: string, type: ArgType, raw: Raw): TestValue | null {
   const typed = typedValue(type, raw)
   switch (typed?.type) {
     case undefined:

@@ -1,19 +1,18 @@
-import { nodeCrypto } from '../../adapters/crypto-node.js'
-import { readYaml } from '../../config/yaml.js'
-import type { ReadHttpCall } from '../../core/call/call.js'
-import { expand, manifestDigest } from '../../core/manifest/expand/expand.js'
-import { compileRouter, match } from '../../core/manifest/route/match.js'
-import { readArgs } from '../../core/manifest/route/read-args.js'
-import type { Observed } from './traffic.js'
+import { nodeCrypto } from '../../../adapters/crypto-node.js'
+import type { ReadHttpCall } from '../../../core/call/call.js'
+import { manifestDigest } from '../../../core/manifest/expand/expand.js'
+import { compileRouter, match } from '../../../core/manifest/route/match.js'
+import { readArgs } from '../../../core/manifest/route/read-args.js'
+import { readManifest } from '../draft.js'
+import type { Observed } from './learn.js'
 
 /** Why the written manifest would refuse a call, as the gate itself reads it; null: it would not. */
 export function createRehearsal(text: string): (call: Observed) => string | null {
-  const read = readYaml(text)
-  const expanded = read.ok ? expand(read.tree) : read
-  if (!expanded.ok) throw new Error(expanded.problems.map(({ message }) => message).join('\n'))
-  const { manifest } = expanded
+  const read = readManifest(text)
+  if (!read.ok) throw notLoading(read)
+  const { manifest } = read
   const compiled = compileRouter([{ manifest, digest: manifestDigest(manifest, nodeCrypto) }])
-  if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join('\n'))
+  if (!compiled.ok) throw notLoading(compiled)
   return (observed) => {
     const call = httpCall(observed, manifest.upstream)
     const matched = match(compiled.router, call)
@@ -25,6 +24,9 @@ export function createRehearsal(text: string): (call: Observed) => string | null
     return unread === undefined ? null : `${tool}: it does not read ${unread}`
   }
 }
+
+const notLoading = ({ problems }: { problems: readonly { message: string }[] }): Error =>
+  new Error(problems.map(({ message }) => message).join('\n'))
 
 const httpCall = (
   { method, target, contentType, body }: Observed,

@@ -1,12 +1,12 @@
-import { parse } from '../../core/json/parse.js'
-import { isObject, type JsonObject } from '../../core/json/value.js'
-import { escapePointer, fold } from '../../core/manifest/route/pointer.js'
-import { mediaFault } from '../../core/manifest/route/read-body.js'
-import { readTarget, type Target } from '../../core/manifest/route/target.js'
-import type { ToolDraft } from './draft.js'
+import { parse } from '../../../core/json/parse.js'
+import { isObject, type JsonObject } from '../../../core/json/value.js'
+import { escapePointer, fold } from '../../../core/manifest/route/pointer.js'
+import { mediaFault } from '../../../core/manifest/route/read-body.js'
+import { readTarget, type Target } from '../../../core/manifest/route/target.js'
+import type { ToolDraft } from '../draft.js'
 import { type Field, newField, see } from './field.js'
 import { type Shape, shapeKey, shapeOf } from './shape.js'
-import { toolOf } from './traffic-tool.js'
+import { toolOf } from './tool.js'
 
 /** A call that reached the API and was answered with success. */
 export type Observed = {
@@ -43,27 +43,6 @@ export function createLearner() {
   let unread = 0
   let over = 0
 
-  function groupOf(method: string, shape: Shape): Group | null {
-    const key = shapeKey(method, shape)
-    const known = groups.get(key)
-    if (known !== undefined) return known
-    if (groups.size === MAX_GROUPS) return null
-    const group: Group = {
-      method,
-      shape,
-      calls: 0,
-      bodies: 0,
-      params: shape.filter((part) => part === null).map(() => newField('', '')),
-      query: new Map(),
-      body: new Map(),
-      queryFault: null,
-      bodyFault: null,
-      crowded: false,
-    }
-    groups.set(key, group)
-    return group
-  }
-
   return {
     see(call: Observed): void {
       const read = readTarget(call.target)
@@ -72,9 +51,14 @@ export function createLearner() {
         return
       }
       const shape = shapeOf(read.target.segments)
-      const group = groupOf(call.method, shape)
-      if (group === null) over++
-      else seeCall(group, call, read.target)
+      const key = shapeKey(call.method, shape)
+      if (!groups.has(key) && groups.size === MAX_GROUPS) {
+        over++
+        return
+      }
+      const group = groups.get(key) ?? newGroup(call.method, shape)
+      groups.set(key, group)
+      seeCall(group, call, read.target)
     },
     tools(): { readonly tools: readonly ToolDraft[]; readonly lost: readonly string[] } {
       const lost: string[] = []
@@ -86,6 +70,19 @@ export function createLearner() {
     },
   }
 }
+
+const newGroup = (method: string, shape: Shape): Group => ({
+  method,
+  shape,
+  calls: 0,
+  bodies: 0,
+  params: shape.filter((part) => part === null).map(() => newField('', '')),
+  query: new Map(),
+  body: new Map(),
+  queryFault: null,
+  bodyFault: null,
+  crowded: false,
+})
 
 function seeCall(group: Group, call: Observed, target: Target): void {
   const first = group.calls++ === 0
@@ -101,7 +98,7 @@ function seeCall(group: Group, call: Observed, target: Target): void {
   if (group.bodyFault !== null) return
   const body = jsonObject(call)
   if (typeof body === 'string') group.bodyFault = body
-  else seeMembers(group, body, '', '', 0, first)
+  else seeMembers(group, body, [], '', first)
 }
 
 /** As manifests spell what they read from a query. */
@@ -157,22 +154,21 @@ function jsonObject({ body, contentType }: Observed): JsonObject | string {
 function seeMembers(
   group: Group,
   object: JsonObject,
+  path: readonly string[],
   pointer: string,
-  prefix: string,
-  depth: number,
   first: boolean,
 ): void {
   for (const [name, value] of object) {
     const at = `${pointer}/${escapePointer(name)}`
-    const wanted = prefix === '' ? name : `${prefix}_${name}`
-    const field = fieldOf(group, group.body, fold(at), at, wanted)
+    const names = [...path, name]
+    const field = fieldOf(group, group.body, fold(at), at, names.join('_'))
     // To the gate a null member is absent, yet its name is there.
     if (field === null || value === null) continue
     if (!isObject(value)) see(field, { kind: 'json', value }, first)
-    else if (depth === MAX_DEPTH) field.fault = 'it is nested too deeply'
+    else if (path.length === MAX_DEPTH) field.fault = 'it is nested too deeply'
     else {
       field.objects++
-      seeMembers(group, value, at, wanted, depth + 1, first)
+      seeMembers(group, value, names, at, first)
     }
   }
 }

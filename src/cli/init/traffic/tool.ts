@@ -1,12 +1,11 @@
-import { fold, pointerTokens } from '../../core/manifest/route/pointer.js'
-import type { AlsoDraft, ArgDraft, TestDraft, ToolDraft } from './draft.js'
+import type { Also } from '../../../core/manifest/model.js'
+import { fold, pointerTokens } from '../../../core/manifest/route/pointer.js'
+import type { ArgDraft, Lost, TestDraft, TestValue, ToolDraft } from '../draft.js'
+import { argName, constraintId, toolName, unique } from '../names.js'
 import { type Field, suggestion, testValue, typeOf } from './field.js'
-import { argName, constraintId, toolName, unique } from './names.js'
-import type { Lost } from './schema.js'
+import type { Group } from './learn.js'
 import { paramNames } from './shape.js'
-import type { Group } from './traffic.js'
 
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 type Read = { readonly field: Field; readonly arg: ArgDraft }
 
 /** What was seen of one shape, as a tool: types only, for what was seen is not what is allowed. */
@@ -18,13 +17,7 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
 
   const found = new Map<string, Read>()
   const taken = new Set<string>()
-  const pick = (wanted: string): string => {
-    const plain = argName(wanted)
-    let picked = plain
-    for (let n = 2; taken.has(fold(picked)); n++) picked = `${plain.slice(0, 56)}_${n}`
-    taken.add(fold(picked))
-    return picked
-  }
+  const pick = (wanted: string): string => unique(taken, argName(wanted), fold)
   const add = (arg: string, field: Field, from: ArgDraft['from']): void => {
     // An object in which nothing was ever seen is read whole.
     const type = field.objects > 0 ? 'object' : typeOf(field)
@@ -53,7 +46,6 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
     name,
     method,
     path: `/${shape.map((part) => part ?? `{${unnamed.shift()}}`).join('/')}`,
-    reads: READS.has(method),
     args: Object.fromEntries([...found].map(([arg, read]) => [arg, read.arg])),
     also: alsoOf(group, unread),
     constraints: {},
@@ -81,7 +73,7 @@ function openness(group: Group): string | null {
 }
 
 /** Only what was seen passes, as it was spelled; everything, where spellings cannot be listed. */
-function alsoOf(group: Group, { query, body }: Unread): AlsoDraft {
+function alsoOf(group: Group, { query, body }: Unread): Also {
   const names = query.flatMap((field) => [...field.names])
   const listed = !group.crowded && names.every((name) => LISTABLE.test(name))
   const whole = openness(group) !== null && group.bodies > 0
@@ -140,7 +132,7 @@ function unreadable(field: Field, query: Group['query']): string | null {
 
 /** One observed call: with no bounds it says that the types hold, and is there to grow with them. */
 function testsOf(found: ReadonlyMap<string, Read>, tell: Lost): readonly TestDraft[] {
-  const args: Record<string, TestDraft['args'][string]> = Object.create(null)
+  const args: Record<string, TestValue> = Object.create(null)
   for (const [name, { field, arg }] of found) {
     if (field.example === null && arg.type !== 'object') continue
     const value = field.example === null ? null : testValue(name, arg.type, field.example)
