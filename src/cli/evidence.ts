@@ -15,6 +15,8 @@ import { type Folder, folderOptions, type OpenedFolder, withData } from './acces
 import { EXIT, plain, printError, printResult, UsageError } from './output/print.js'
 
 type Options = AdminTarget & Folder
+const MASTER_KEY = 'evidence key (default: as in gate.yaml, or in the data folder)'
+const ASK = 'ask it with --url and --token-file'
 type Shown = {
   action_id: string
   parts: readonly ReturnType<typeof shown>[]
@@ -27,32 +29,27 @@ show, operator to erase); otherwise the data folder is opened, which a running g
 
 export function register(program: Command): void {
   const evidence = program.command('evidence').description('the private side of the record')
-  const common = (command: Command): Command =>
-    folderOptions(adminOptions(command))
+  const add = (name: string, description: string): Command =>
+    folderOptions(adminOptions(evidence.command(name).description(description)))
       .option(
         '--head <file>',
         'second head of the journal (default: as in gate.yaml, or DATA.head)',
       )
-      .option(
-        '--master-key <file>',
-        'evidence key (default: as in gate.yaml, or in the data folder)',
-      )
+      .option('--master-key <file>', MASTER_KEY)
       .option('--json', 'print JSON')
       .addHelpText('after', HELP)
 
-  common(evidence.command('show').description('decrypt the private record of an action'))
+  add('show', 'decrypt the private record of an action')
     .argument('<id>', 'an action_id, or the evidence_digest of a line')
     .action(async (id: string, options: Options) => {
       const path = `/v1/evidence/${encodeURIComponent(id)}`
-      const found = await gateOrFolder(
-        options,
-        () => callAdmin<Shown>(options, 'GET', path),
-        (data) => fromFolder(data, options.data, id),
-      )
+      const found = namesGate(options)
+        ? await callAdmin<Shown>(options, 'GET', path)
+        : await withData(options, ASK, (data) => fromFolder(data, options.data, id))
       printResult(options, found, () => describe(found))
     })
 
-  common(evidence.command('erase').description('destroy the key of private records, for good'))
+  add('erase', 'destroy the key of private records, for good')
     .option('--subject <name>', 'everything sealed for this subject')
     .option('--operator <name>', 'with --day: what was sealed for an operator on a day')
     .option('--day <date>', 'YYYY-MM-DD, UTC')
@@ -64,22 +61,14 @@ export function register(program: Command): void {
         process.exitCode = EXIT.failed
         return
       }
-      const done = await gateOrFolder(
-        options,
-        () => callAdmin<{ records: number }>(options, 'POST', '/v1/evidence/erase', scope),
-        (data) => eraseEvidence(scope, `cli:${userInfo().username}`, data),
-      )
+      const by = `cli:${userInfo().username}`
+      const done = namesGate(options)
+        ? await callAdmin<{ records: number }>(options, 'POST', '/v1/evidence/erase', scope)
+        : await withData(options, ASK, (data) => eraseEvidence(scope, by, data))
       const said = `${done.records} records went dark; their digests stay and verify`
       printResult(options, done, () => said)
     })
 }
-
-const gateOrFolder = <T>(
-  options: Options,
-  ask: () => Promise<T>,
-  open: (data: OpenedFolder) => Promise<T>,
-): Promise<T> =>
-  namesGate(options) ? ask() : withData(options, 'ask it with --url and --token-file', open)
 
 type Scope = { subject?: string; operator?: string; day?: string }
 

@@ -6,7 +6,6 @@ import type { Capsule } from '../../core/capsule/model.js'
 import { parseKeyring } from '../../core/statement/keys.js'
 import { CANARY } from '../../gate/operate/canary.js'
 import { EXIT, painter, print, printError, problemsError } from '../output/print.js'
-import { progress } from '../output/progress.js'
 import { type Started, startGate, stopSignal } from '../serve/start.js'
 import { verifyInput } from '../verify/file.js'
 import { openSource, readInput } from '../verify/input.js'
@@ -105,17 +104,13 @@ const asExpected = ({ call }: Happened, capsule: Capsule | undefined): boolean =
 async function verifyOwn(dir: string): Promise<{ ok: boolean; said: string }> {
   const keyring = parseKeyring(readFileSync(keyringFile(dir)))
   if (!keyring.ok) return { ok: false, said: `keyring: ${keyring.path} ${keyring.detail}` }
-  const report = await verifyInput(
-    await readInput(openSource(journalFile(dir))),
-    {
-      profile: 'strict',
-      keys: keyring.keys,
-      onProblem: ({ severity, code, detail }) => {
-        if (severity === 'error') printError(`${code} ${detail ?? ''}`)
-      },
+  const report = await verifyInput(await readInput(openSource(journalFile(dir))), {
+    profile: 'strict',
+    keys: keyring.keys,
+    onProblem: ({ severity, code, detail }) => {
+      if (severity === 'error') printError(`${code} ${detail ?? ''}`)
     },
-    progress('', null),
-  )
+  })
   const { capsules = 0, invalid = 0 } = report.ledger ?? {}
   return {
     ok: report.status === 'valid' && capsules === CALLS.length + 1,

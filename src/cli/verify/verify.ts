@@ -86,11 +86,8 @@ export async function verifySource(
   try {
     const source = open()
     const bar = progress(source.name, source.size)
-    const report = await verifyInput(
-      await readInput(source),
-      { profile, ...against, onProblem },
-      bar,
-    )
+    const settings = { profile, ...against, onProblem, onRead: bar.update }
+    const report = await verifyInput(await readInput(source), settings)
     bar.clear()
     const { kind, status } = report
     if (json) printJson({ type: 'file', file, profile, ...report })

@@ -5,14 +5,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
-import { jsonDigest } from '../../../src/core/json/build.js'
-import { sampleCapsule } from '../../core/statement/sample.js'
-import { journalKeys } from '../../support/sealed-journal.js'
-import { journalOf } from '../support.js'
+import { nodeCrypto } from '../../src/adapters/crypto-node.js'
+import { jsonDigest } from '../../src/core/json/build.js'
+import { journalOf } from '../cli/support.js'
+import { sampleCapsule } from '../core/statement/sample.js'
+import { journalKeys } from '../support/sealed-journal.js'
 
 /** docs/verify.md is run as it stands: an auditor with openssl, sha256sum and node, and nothing of ours. */
-const PAGE = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'verify.md'), 'utf8')
+const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'verify.md'), 'utf8')
 const available = ['openssl version', 'sha256sum --version', 'bash --version'].every(
   (command) => spawnSync(command.split(' ')[0] as string, command.split(' ').slice(1)).status === 0,
 )

@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'dist', 'cli', 'main.js')
+import { MAIN } from '../support.js'
 
 describe('demo', () => {
   it('prints a link that leads to the waiting call, and commands that decide it as printed', async () => {

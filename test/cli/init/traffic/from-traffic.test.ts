@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -7,10 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { manifestOf } from '../../support/manifests.js'
-import { cli } from '../support.js'
+import { manifestOf } from '../../../support/manifests.js'
+import { cli, serving } from '../../support.js'
 
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'dist', 'cli', 'main.js')
 type Sent = readonly [method: string, target: string, body?: unknown]
 
 let dir: string
@@ -35,30 +33,15 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-/** A gate in its own process for as long as `use` runs; it is told to stop and has stopped after. */
-async function serving<T>(
+/** A call's verdict, for as long as a gate runs. */
+const verdicts = <T>(
   args: readonly string[],
   cwd: string,
   use: (verdict: (sent: Sent) => Promise<string | null>) => Promise<T>,
   token?: string,
-): Promise<T> {
-  const child = spawn(process.execPath, [MAIN, 'serve', ...args, '--port', '0'], {
-    cwd,
-    env: { ...process.env, GATE_LISTENERS__ADMIN__PORT: '0' },
-  })
-  const ended = once(child, 'close')
-  try {
-    let err = ''
-    child.stdout.resume()
-    const url = await new Promise<string>((resolve, reject) => {
-      child.stderr.on('data', (chunk) => {
-        err += chunk
-        const [, found] = /agents connect to +(\S+)\n/.exec(err) ?? []
-        if (found !== undefined) resolve(found)
-      })
-      child.on('close', () => reject(new Error(`serve ended: ${err}`)))
-    })
-    return await use(async ([method, target, body]) => {
+): Promise<T> =>
+  serving(args, cwd, (url) =>
+    use(async ([method, target, body]) => {
       const answer = await fetch(`${url}${target}`, {
         method,
         headers: {
@@ -69,12 +52,8 @@ async function serving<T>(
       })
       await answer.arrayBuffer()
       return answer.headers.get('gate-verdict')
-    })
-  } finally {
-    child.kill('SIGTERM')
-    await ended
-  }
-}
+    }),
+  )
 
 const observe = (data = 'seen') => ['--upstream', origin, '--observe', '--data', data]
 const init = (...more: readonly string[]) =>
@@ -96,7 +75,7 @@ const WRITES: readonly Sent[] = [
 
 describe('init --from-traffic', () => {
   it('observed calls become a project that starts: the same reads pass, the same writes ask', async () => {
-    await serving(observe(), dir, async (verdict) => {
+    await verdicts(observe(), dir, async (verdict) => {
       for (const sent of [...READS, ...WRITES]) expect(await verdict(sent)).toBe('executed')
       await verdict(['GET', '/wp-login.php'])
       const early = await init()
@@ -121,7 +100,7 @@ describe('init --from-traffic', () => {
     expect(checked.out).toMatch(/5 tools, 5 tests passed/)
 
     const token = (await cli(['tokens', 'create', '--name', 'my-agent'], { cwd: folder })).out
-    await serving(
+    await verdicts(
       ['--config', 'gate.yaml'],
       folder,
       async (verdict) => {
@@ -135,7 +114,7 @@ describe('init --from-traffic', () => {
   })
 
   it('a gate that kept no request has nothing to learn from: exit 2, nothing written', async () => {
-    await serving(observe(), dir, async (verdict) => {
+    await verdicts(observe(), dir, async (verdict) => {
       await verdict(['GET', '/nowhere'])
     })
     const { code, err } = await init()
@@ -144,7 +123,7 @@ describe('init --from-traffic', () => {
   })
 
   it('erased evidence is nothing to learn from: exit 2, nothing written', async () => {
-    await serving(observe(), dir, async (verdict) => {
+    await verdicts(observe(), dir, async (verdict) => {
       for (const sent of READS) await verdict(sent)
     })
     const { operator, at } = firstDispatch()

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { utf8 } from '../../src/core/bytes/text.js'
 import type { Call, Header } from '../../src/core/call/call.js'
 import type { Dispatch } from '../../src/ports/dispatch.js'
-import { decide, person } from '../support/approvals.js'
-import { httpCall } from '../support/manifests.js'
-import { rig, TOKEN, upstreamTo } from '../support/rig.js'
+import { decide, person } from './approvals.js'
+import { httpCall } from './manifests.js'
+import { rig, TOKEN, upstreamTo } from './rig.js'
 
 /** A real gate in front of a real tool, with calls of every kind that leaves a digest behind. */
 const MANIFEST = `id: com.acme.payments

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { LINES } from '../../src/core/journal/vocabulary.js'
 import type { Shape } from '../../src/core/json/shape.js'
+import { cli } from '../cli/support.js'
+import { auditedGate, dataOf } from '../support/audited-gate.js'
 import { hasPythonChecker } from '../support/python-checker.js'
-import { auditedGate, dataOf } from './audited-gate.js'
-import { cli } from './support.js'
 
 /** The section on digests in docs/capsule.md: each snippet runs on the files of a real gate and finds its values. */
 const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'capsule.md'), 'utf8')

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
-import { writeManifest } from '../../../src/cli/init/draft.js'
-import { createLearner, type Observed } from '../../../src/cli/init/traffic/learn.js'
-import { createRehearsal } from '../../../src/cli/init/traffic/rehearse.js'
-import { looksLikeId } from '../../../src/cli/init/traffic/shape.js'
-import { utf8 } from '../../../src/core/bytes/text.js'
-import { runTests } from '../../../src/core/manifest/constraint/run-tests.js'
-import { manifestOf, problemsOf } from '../../support/manifests.js'
+import { nodeCrypto } from '../../../../src/adapters/crypto-node.js'
+import { writeManifest } from '../../../../src/cli/init/draft.js'
+import { createLearner, type Observed } from '../../../../src/cli/init/traffic/learn.js'
+import { createRehearsal } from '../../../../src/cli/init/traffic/rehearse.js'
+import { looksLikeId } from '../../../../src/cli/init/traffic/shape.js'
+import { utf8 } from '../../../../src/core/bytes/text.js'
+import { runTests } from '../../../../src/core/manifest/constraint/run-tests.js'
+import { manifestOf, problemsOf } from '../../../support/manifests.js'
 
 const observed = (method: string, target: string, body?: unknown): Observed => ({
   method,
