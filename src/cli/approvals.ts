@@ -10,7 +10,16 @@ import { parsedJson } from './access/given-file.js'
 import { plain, printResult, table, UsageError } from './output/print.js'
 
 type Filters = { state?: string; tool?: string; agent?: string; mine?: boolean }
-type Decide = AdminTarget & { digest?: string; reason?: string }
+type Decide = AdminTarget & {
+  digest?: string
+  reason?: string
+  bounds?: string
+  for: string
+  then: string
+}
+type Decision = { readonly decision: string; readonly [member: string]: unknown }
+/** The body of a decision by its options, the approval's id and the digest that was seen. */
+type DecisionOf = (options: Decide, id: string, seen: string | undefined) => Decision
 type Detail = ApprovalSummary & {
   readonly document_state: string
   readonly document: Plain | null
@@ -44,30 +53,29 @@ export function register(program: Command): void {
     add(name, description).argument('<id>', 'approval id')
   const withReason = (command: Command): Command =>
     command.option('--reason <text>', 'why; kept in the private record')
-  const deciding = (name: string, description: string): Command =>
+  const deciding = (name: string, description: string, decisionOf: DecisionOf): Command =>
     withReason(
       about(name, description)
         .argument('[digest]', `the digest that show printed, or its first ${PREFIX} digits or more`)
         .option('--digest <digest>', 'the same, for scripts'),
-    )
-
-  deciding('approve', 'let exactly this call run once')
-    .option('--bounds <json>', 'constraints that must hold as well, in the short form of manifests')
-    .action((id: string, prefix: string | undefined, options: Decide & { bounds?: string }) => {
-      if ((options.digest ?? prefix) === undefined) {
-        throw new UsageError(`approve what you have read: capsule-gate approvals show ${id}`)
-      }
-      if (options.bounds === undefined) return decide(id, prefix, { decision: 'approve' }, options)
-      const bounds = parsedJson(options.bounds)
-      if (bounds === undefined) throw new UsageError('--bounds is not JSON')
-      return decide(id, prefix, { decision: 'approve_with_bounds', bounds }, options)
+    ).action((id: string, prefix: string | undefined, options: Decide) => {
+      const { digest: seen = prefix } = options
+      return decide(id, seen, decisionOf(options, id, seen), options)
     })
-  deciding('deny', 'refuse it; --reason is needed').action(
-    (id: string, prefix: string | undefined, options: Decide) => {
-      if (options.reason === undefined) throw new UsageError('a refusal says why: --reason TEXT')
-      return decide(id, prefix, { decision: 'deny' }, options)
-    },
-  )
+
+  deciding('approve', 'let exactly this call run once', ({ bounds: given }, id, seen) => {
+    if (seen === undefined) {
+      throw new UsageError(`approve what you have read: capsule-gate approvals show ${id}`)
+    }
+    if (given === undefined) return { decision: 'approve' }
+    const bounds = parsedJson(given)
+    if (bounds === undefined) throw new UsageError('--bounds is not JSON')
+    return { decision: 'approve_with_bounds', bounds }
+  }).option('--bounds <json>', 'constraints that must hold as well, in the short form of manifests')
+  deciding('deny', 'refuse it; --reason is needed', ({ reason }) => {
+    if (reason === undefined) throw new UsageError('a refusal says why: --reason TEXT')
+    return { decision: 'deny' }
+  })
   withReason(
     about('reopen', 'take a refusal back: the same call asks a human again; approves nothing'),
   ).action(async (id: string, options: Decide) => {
@@ -75,23 +83,16 @@ export function register(program: Command): void {
     const answer = await callAdmin(options, 'POST', pathOf(id, '/reopen'), { reason })
     printResult(options, answer, () => 'reopened: the same call asks a human again')
   })
-  deciding('defer', 'decide later; it stays open meanwhile')
+  deciding('defer', 'decide later; it stays open meanwhile', (options) => ({
+    decision: 'defer',
+    ttl_seconds: secondsOf(options.for),
+    on_expiry: options.then,
+  }))
     .requiredOption('--for <time>', 'for how long: 900s, 15m, 4h, 1d')
     .addOption(
       new Option('--then <what>', 'what happens after that')
         .choices(['expired', 'escalated'])
         .default('expired'),
-    )
-    .action(
-      (id: string, prefix: string | undefined, options: Decide & { for: string; then: string }) => {
-        const ttl_seconds = secondsOf(options.for)
-        return decide(
-          id,
-          prefix,
-          { decision: 'defer', ttl_seconds, on_expiry: options.then },
-          options,
-        )
-      },
     )
 }
 
@@ -153,11 +154,10 @@ const PREFIX = 12
 
 async function decide(
   id: string,
-  prefix: string | undefined,
-  decision: { readonly decision: string; readonly [member: string]: unknown },
+  seen: string | undefined,
+  decision: Decision,
   options: Decide,
 ): Promise<void> {
-  const { reason, digest: seen = prefix } = options
   if (seen !== undefined && !/^[0-9a-f]{12,64}$/.test(seen)) {
     throw new UsageError(`a digest is ${PREFIX} to 64 lower-case hex digits`)
   }
@@ -165,7 +165,7 @@ async function decide(
   if (seen !== undefined && !digest.startsWith(seen)) {
     throw new Error('what you have read is not what is asked: show it again')
   }
-  const body = { ...decision, digest, on, reason }
+  const body = { ...decision, digest, on, reason: options.reason }
   const answer = await callAdmin<DecisionAnswer>(options, 'POST', pathOf(id, '/decision'), body)
   const { state, votes, quorum, repeated } = answer
   const [result, meaning] = {

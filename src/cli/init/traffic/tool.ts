@@ -25,87 +25,78 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
     if (type !== null) found.set(arg, { field, arg: { type, optional, from } })
   }
 
-  const unread: Unread = { query: [], body: [] }
-  for (const field of queryFields(group, unread, tell)) {
-    add(pick(field.wanted), field, { query: field.spelling })
-  }
+  const fault = openness(group)
+  const query = readQuery(group, fault, tell)
+  const body = readBody(group, fault, tell)
+  for (const field of query.read) add(pick(field.wanted), field, { query: field.spelling })
   // A name in the query must not be an argument's that is read elsewhere: the gate refuses the pair.
   for (const key of group.query.keys()) taken.add(key)
   // Nor may a member of a body that passes unread look like one.
-  const suffix = openness(group) === null ? '' : '_in_path'
+  const suffix = fault === null ? '' : '_in_path'
   const params = paramNames(shape).map((param) => pick(`${param}${suffix}`))
   params.forEach((param, index) => {
     const field = group.params[index]
     if (field !== undefined) add(param, field, { path: param })
   })
-  for (const field of bodyFields(group, unread, tell)) {
-    add(pick(field.wanted), field, { body: field.spelling })
-  }
+  for (const field of body.read) add(pick(field.wanted), field, { body: field.spelling })
   const unnamed = [...params]
   return {
     name,
     method,
     path: `/${shape.map((part) => part ?? `{${unnamed.shift()}}`).join('/')}`,
     args: Object.fromEntries([...found].map(([arg, read]) => [arg, read.arg])),
-    also: alsoOf(group, unread),
+    also: alsoOf(group, query.unread, fault === null ? body.unread : 'any'),
     constraints: {},
     tests: testsOf(found, tell),
     notes: notesOf(name, calls, found),
   }
 }
 
-/** Fields that pass without being read. */
-type Unread = { readonly query: Field[]; readonly body: Field[] }
+/** Those that become arguments, and those that pass without being read. */
+type Split = { readonly read: Field[]; readonly unread: Field[] }
 
+const spellings = (fields: Iterable<Field>): string[] =>
+  [...fields].flatMap((field) => [...field.names])
 /** As a manifest can list it. */
-const LISTABLE = /^[^\p{Cc}]{1,128}$/u
+const isListable = (name: string): boolean => /^[^\p{Cc}]{1,128}$/u.test(name)
 
 /**
  * Why neither query nor body can be read: where one of them passes whole, a name in it may be an
  * argument's in the other, and the gate would refuse the pair.
  */
-function openness(group: Group): string | null {
-  if (group.bodyFault !== null) return group.bodyFault
-  if (group.crowded) return 'over 64 names'
-  if (group.bodies > 0 && group.body.size === 0) return 'no member was seen in its bodies'
-  const names = [...group.query.values()].flatMap((field) => [...field.names])
-  return names.every((name) => LISTABLE.test(name)) ? null : 'a manifest cannot list its query'
+function openness({ bodyFault, crowded, bodies, body, query }: Group): string | null {
+  if (bodyFault !== null) return bodyFault
+  if (crowded) return 'over 64 names'
+  if (bodies > 0 && body.size === 0) return 'no member was seen in its bodies'
+  return spellings(query.values()).every(isListable) ? null : 'a manifest cannot list its query'
 }
 
 /** Only what was seen passes, as it was spelled; everything, where spellings cannot be listed. */
-function alsoOf(group: Group, { query, body }: Unread): Also {
-  const names = query.flatMap((field) => [...field.names])
-  const listed = !group.crowded && names.every((name) => LISTABLE.test(name))
-  const whole = openness(group) !== null && group.bodies > 0
+function alsoOf({ crowded, bodies }: Group, query: Field[], body: Field[] | 'any'): Also {
+  const names = spellings(query)
   return {
-    query: listed ? names : 'any',
-    body: whole ? 'any' : body.flatMap((field) => [...field.names]),
+    query: !crowded && names.every(isListable) ? names : 'any',
+    body: body !== 'any' ? spellings(body) : bodies > 0 ? 'any' : [],
   }
 }
 
-function* queryFields(group: Group, unread: Unread, tell: Lost): Generator<Field> {
-  const { query } = group
-  const fault = group.queryFault ?? openness(group)
+function readQuery({ query, queryFault }: Group, bodyFault: string | null, tell: Lost): Split {
+  const fault = queryFault ?? bodyFault
+  const fields = [...query.values()]
   if (fault !== null) {
     if (query.size > 0) tell(`its query is not read: ${fault}`)
-    unread.query.push(...query.values())
-    return
+    return { read: [], unread: fields }
   }
-  for (const field of query.values()) {
-    if (field.fault === null) yield field
-    else {
-      tell(`query ${field.spelling}: ${field.fault}; not read`)
-      unread.query.push(field)
-    }
-  }
+  const unread = fields.filter((field) => field.fault !== null)
+  for (const field of unread) tell(`query ${field.spelling}: ${field.fault}; not read`)
+  return { read: fields.filter((field) => field.fault === null), unread }
 }
 
-function* bodyFields(group: Group, unread: Unread, tell: Lost): Generator<Field> {
-  const { body, query } = group
-  const fault = openness(group)
+function readBody({ body, bodies, query }: Group, fault: string | null, tell: Lost): Split {
+  const split: Split = { read: [], unread: [] }
   if (fault !== null) {
-    if (group.bodies > 0) tell(`its body is not read: ${fault}`)
-    return
+    if (bodies > 0) tell(`its body is not read: ${fault}`)
+    return split
   }
   // Parents come before their members.
   const closed: string[] = []
@@ -114,12 +105,13 @@ function* bodyFields(group: Group, unread: Unread, tell: Lost): Generator<Field>
     const why = unreadable(field, query)
     if (why !== null) {
       tell(`${field.spelling}: ${why}; not read`)
-      unread.body.push(field)
+      split.unread.push(field)
       closed.push(key)
     } else if (field.objects === 0 || ![...body.keys()].some((at) => at.startsWith(`${key}/`))) {
-      yield field
+      split.read.push(field)
     }
   }
+  return split
 }
 
 function unreadable(field: Field, query: Group['query']): string | null {
