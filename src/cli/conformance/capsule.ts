@@ -1,26 +1,24 @@
 import { join } from 'node:path'
 import { readFileSync, statSync } from '../../adapters/disk/files.js'
 import type { Crypto } from '../../core/crypto/crypto.js'
-import { type Class1Result, verifyCapsule, verifyDisclosure, verifyLedger } from '../../verify.js'
+import {
+  type Class1Result,
+  type DisclosureResult,
+  verifyCapsule,
+  verifyDisclosure,
+  verifyLedger,
+} from '../../verify.js'
 import { type Case, list } from './conformance.js'
 
 /**
  * The vectors of the agent action capsule project. Their README defines conformance as agreement on
  * ok, check numbers and severities, derived modes and capsule_id; codes and details are ours.
  */
-type Expected = {
-  readonly ok: boolean
+type Expected = Pick<Class1Result, 'ok' | 'capsule_id_recomputed'> & {
   readonly findings: readonly { readonly check: number | null; readonly severity: string }[]
   readonly derived: Readonly<Record<string, string>> | null
-  readonly capsule_id_recomputed: string | null
 }
-type DisclosureExpected = {
-  readonly ok: boolean
-  readonly capsule: Expected
-  readonly disclosures_checked: number
-  readonly disclosures_matched: number
-  readonly disclosure_findings: readonly { readonly code: string; readonly member: string }[]
-}
+type DisclosureExpected = Omit<DisclosureResult, 'capsule'> & { readonly capsule: Expected }
 
 /** Vectors of draft -03: a verifier of -01 must say this instead, and no more. */
 const CROSS_PARTY: readonly string[] = [
@@ -99,7 +97,7 @@ const describe = (result: Expected | Class1Result): string => {
   return [result.ok ? 'ok' : 'not ok', ...findings, modes, id].join(' ')
 }
 
-const describeEnvelope = (result: DisclosureExpected): string =>
+const describeEnvelope = (result: DisclosureExpected | DisclosureResult): string =>
   [
     result.ok ? 'ok' : 'not ok',
     `${result.disclosures_matched}/${result.disclosures_checked}`,

@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { GateError } from '../../core/error.js'
 
@@ -20,7 +21,10 @@ export async function startTool(preferredPort: number, credential: string) {
   const server = createServer((req, res) => {
     respond(req, res, credential).catch(() => res.destroy())
   })
-  const { port } = await listenNear(preferredPort, (wanted) => listen(server, wanted))
+  const { port } = await listenNear(preferredPort, async (wanted) => {
+    await once(server.listen(wanted, '127.0.0.1'), 'listening')
+    return server.address() as AddressInfo
+  })
   const close = (): Promise<void> =>
     new Promise((resolve) => {
       server.close(() => resolve())
@@ -41,16 +45,6 @@ export async function listenNear(
     if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error
     return bind(0)
   }
-}
-
-function listen(server: Server, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject)
-      resolve(server.address() as AddressInfo)
-    })
-  })
 }
 
 async function respond(

@@ -52,19 +52,19 @@ export function* bodyArgs(body: Schema, reader: Reader): Generator<BodyMember> {
   if (type === undefined) {
     if (others.length === 0) return
     tell(`a body of ${others.join(', ')} is not read and passes unjudged (also.body: any)`)
-    yield { kind: 'all_unread' }
+    yield ALL_UNREAD
     return
   }
   for (const other of others) tell(`a body of ${other} is refused: the tool reads JSON`)
   const schema = isRecord(media) ? resolve(media.schema) : undefined
-  if (schema === undefined) {
-    tell('the body has no schema that can be followed; it passes unjudged (also.body: any)')
-    yield { kind: 'all_unread' }
-    return
-  }
   const root = { pointer: '', prefix: '', required: body.required === true, depth: 0 }
-  yield* members(schema, root, reader)
+  if (schema !== undefined) yield* members(schema, root, reader)
+  else {
+    tell('the body has no schema that can be followed; it passes unjudged (also.body: any)')
+    yield ALL_UNREAD
+  }
 }
+const ALL_UNREAD = { kind: 'all_unread' } as const
 const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)(?:;|$)/
 
 /** Where in the body a schema applies. */
@@ -84,7 +84,7 @@ function* members(schema: Json, at: At, reader: Reader): Generator<BodyMember> {
   if (merged === null || !isRecord(merged.properties)) {
     if (pointer === '') {
       tell('the body: not an object with listed properties; it passes unjudged (also.body: any)')
-      yield { kind: 'all_unread' }
+      yield ALL_UNREAD
     } else yield whole(prefix, pointer, required)
     return
   }
