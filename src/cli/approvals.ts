@@ -10,20 +10,13 @@ import { parsedJson } from './access/given-file.js'
 import { plain, printResult, table, UsageError } from './output/print.js'
 
 type Filters = { state?: string; tool?: string; agent?: string; mine?: boolean }
-type Decide = AdminTarget & {
-  digest?: string
-  reason?: string
-  bounds?: string
-  for: string
-  then: string
-}
+type Decide = AdminTarget &
+  Partial<Record<'digest' | 'reason' | 'bounds', string>> &
+  Record<'for' | 'then', string>
 type Decision = { readonly decision: string; readonly [member: string]: unknown }
 /** The body of a decision by its options, the approval's id and the digest that was seen. */
 type DecisionOf = (options: Decide, id: string, seen: string | undefined) => Decision
-type Detail = ApprovalSummary & {
-  readonly document_state: string
-  readonly document: Plain | null
-}
+type Detail = ApprovalSummary & { readonly document_state: string; readonly document: Plain | null }
 
 /** What a person needs to decide without a browser; the token says who decides. */
 export function register(program: Command): void {
@@ -42,15 +35,15 @@ export function register(program: Command): void {
     .option('--mine', 'only those that ask you')
     .action((options: AdminTarget & Filters) => list(options))
 
-  add('show', 'the whole document, hidden characters spelt out; its digest last')
-    .argument('<id>', 'approval id')
-    .action(async (id: string, options: AdminTarget) => {
-      const detail = await fetchDetail(id, options)
-      printResult(options, detail, () => describe(detail))
-    })
-
   const about = (name: string, description: string): Command =>
     add(name, description).argument('<id>', 'approval id')
+  about('show', 'the whole document, hidden characters spelt out; its digest last').action(
+    async (id: string, options: AdminTarget) => {
+      const detail = await fetchDetail(id, options)
+      printResult(options, detail, () => describe(detail))
+    },
+  )
+
   const withReason = (command: Command): Command =>
     command.option('--reason <text>', 'why; kept in the private record')
   const deciding = (name: string, description: string, decisionOf: DecisionOf): Command =>

@@ -65,8 +65,12 @@ export function register(program: Command): void {
       const done = namesGate(options)
         ? await callAdmin<{ records: number }>(options, 'POST', '/v1/evidence/erase', scope)
         : await withData(options, ASK, (data) => eraseEvidence(scope, by, data))
-      const said = `${done.records} records went dark; their digests stay and verify`
-      printResult(options, done, () => said)
+      const { records } = done
+      printResult(
+        options,
+        done,
+        () => `${records} records went dark; their digests stay and verify`,
+      )
     })
 }
 

@@ -3,13 +3,8 @@ import type { HaltScope } from '../gate/operate/halt.js'
 import { type AdminTarget, adminOptions, callAdmin } from './access/admin-client.js'
 import { plain, printError, printResult, UsageError } from './output/print.js'
 
-type Options = AdminTarget & {
-  agent?: string
-  tool?: string
-  operator?: string
-  all?: boolean
-  list?: boolean
-}
+type Scope = Partial<Record<'agent' | 'tool' | 'operator', string>> & { all?: boolean }
+type Options = AdminTarget & Scope & { list?: boolean }
 type Halts = { readonly halts: readonly HaltScope[]; readonly warning: string | null }
 
 const HELP = `
@@ -39,7 +34,7 @@ export function register(program: Command): void {
 }
 
 /** Exactly one: leaving something out must not halt everything. */
-function scopeOf({ agent, tool, operator, all }: Options): HaltScope {
+function scopeOf({ agent, tool, operator, all }: Scope): HaltScope {
   const named = Object.entries({ agent, tool, operator }).filter(([, name]) => name !== undefined)
   const [first] = named
   if (named.length + (all === true ? 1 : 0) !== 1) {

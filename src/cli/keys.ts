@@ -27,14 +27,12 @@ export function register(program: Command): void {
 
   add('create', 'make one Ed25519 key per purpose, epoch 1').action(async (options: Options) => {
     mayMake(options, options.dir)
-    const made = await createKeys(options.dir)
-    printResult(options, { keys: made }, () => rowsOf(made))
+    printKeys(options, await createKeys(options.dir))
   })
 
-  add('list', 'show every epoch; no private key is printed').action((options: Options) => {
-    const all = listKeys(options.dir)
-    printResult(options, { keys: all }, () => rowsOf(all))
-  })
+  add('list', 'show every epoch; no private key is printed').action((options: Options) =>
+    printKeys(options, listKeys(options.dir)),
+  )
 
   add('rotate', 'begin a new epoch and destroy the private key of the old one')
     .addOption(
@@ -66,6 +64,9 @@ const webhookKeys = (keys: readonly PublicKeyRecord[]) =>
     .filter(({ purpose }) => purpose === 'webhook')
     .map(({ public_key, status, epoch }) => ({ key: whpk(public_key), status, epoch }))
     .reverse()
+
+const printKeys = (options: Options, keys: readonly OwnKey[]): void =>
+  printResult(options, { keys }, () => rowsOf(keys))
 
 function rowsOf(keys: readonly OwnKey[]): string[] {
   const paint = painter(process.stdout)

@@ -12,13 +12,7 @@ import { folderOptions, mayMake } from './access/data-folder.js'
 import { print, printResult, table, UsageError } from './output/print.js'
 
 type Options = { dir: string; config?: string; json?: boolean }
-type CreateOptions = Options & {
-  role: Role
-  name: string
-  group: string[]
-  developer?: string
-  machine?: true
-}
+type Grant = { role: Role; name: string; group: string[]; developer?: string; machine?: true }
 
 /** stdout is the token alone, so that it can go straight into a secret store; the rest is on stderr. */
 export function register(program: Command): void {
@@ -36,7 +30,7 @@ export function register(program: Command): void {
     .option('--group <group...>', 'roles that policies or approvals ask for', [])
     .option('--machine', 'for a program: what it decides is recorded as policy, never as a human')
     .option('--developer <name>', 'what capsules name as developer (agents)')
-    .action((options: CreateOptions) => {
+    .action((options: Options & Grant) => {
       const { dir, role, name, group: groups, developer, machine } = options
       mayMake(options, dir)
       const { token, record } = createToken(dir, {

@@ -85,16 +85,12 @@ const deadOf = (options: Options) =>
 
 function endpoints(state: OutboxState) {
   return [...state.endpoints].map(([name, { url, disabled }]) => {
-    const pending = [...state.pending.values()].filter(({ endpoint }) => endpoint === name)
-    const next = Math.min(...pending.map((delivery) => delivery.next))
-    return {
-      name,
-      url,
-      disabled,
-      pending: pending.length,
-      next: pending.length === 0 ? null : new Date(next).toISOString(),
-      dead: [...state.dead.values()].filter(({ endpoint }) => endpoint === name).length,
-    }
+    const waiting = [...state.pending.values()].filter(({ endpoint }) => endpoint === name)
+    const pending = waiting.length
+    const at = Math.min(...waiting.map((delivery) => delivery.next))
+    const next = pending === 0 ? null : new Date(at).toISOString()
+    const dead = [...state.dead.values()].filter(({ endpoint }) => endpoint === name).length
+    return { name, url, disabled, pending, next, dead }
   })
 }
 

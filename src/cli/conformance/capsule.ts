@@ -52,13 +52,9 @@ export function capsuleCases(root: string, crypto: Crypto): Case[] {
     }),
     ...folders(envelopes).map((name): Case => {
       const { input, expected } = load(join(envelopes, name))
-      return {
-        suite: 'aac/disclosure-envelope',
-        name,
-        expected: describeEnvelope(expected as DisclosureExpected),
-        actual: describeEnvelope(verifyDisclosure(input, options)),
-        note: null,
-      }
+      const wanted = describeEnvelope(expected as DisclosureExpected)
+      const actual = describeEnvelope(verifyDisclosure(input, options))
+      return { suite: 'aac/disclosure-envelope', name, expected: wanted, actual, note: null }
     }),
   ]
 }

@@ -11,14 +11,8 @@ import { createToken } from '../../adapters/identity/tokens.js'
 import { UsageError } from '../output/print.js'
 
 /** The folder of one demonstration: what an operator would have written, plus secrets made for it. */
-export type DemoFiles = {
-  readonly dir: string
-  readonly config: string
-  readonly tokens: { readonly [agent in DemoAgent]: string }
-  /** What a person signs in with to decide. */
-  readonly approver: string
-}
-export type DemoAgent = 'support-bot' | 'intern-bot'
+export type DemoFiles = ReturnType<typeof writeDemo>
+export type DemoAgent = keyof DemoFiles['tokens']
 
 /** Long enough for any loopback answer, short enough to wait for. */
 const TOOL_DEADLINE_MS = 1500
@@ -47,7 +41,7 @@ export function demoFolder(named: string | undefined): string {
 export const approverFile = (dir: string): string => join(dir, 'approver.token')
 
 /** Manifest and policies are the package's own, unchanged. The credential is the gate's: no agent has it. */
-export function writeDemo(dir: string, toolOrigin: string, credential: string): DemoFiles {
+export function writeDemo(dir: string, toolOrigin: string, credential: string) {
   const tokens = { 'support-bot': newToken(), 'intern-bot': newToken() }
   for (const [folder, file] of [
     ['manifests', 'payments.yaml'],
@@ -67,10 +61,14 @@ export function writeDemo(dir: string, toolOrigin: string, credential: string): 
     now: new Date(),
   })
   writeFileSync(approverFile(dir), `${approver}\n`, secret)
+  // The approver's token is what a person signs in with to decide.
   return { dir, config, tokens, approver }
 }
 
-const gateYaml = (origin: string, tokens: DemoFiles['tokens']): string => `operator: demo
+const gateYaml = (
+  origin: string,
+  tokens: Readonly<Record<string, string>>,
+): string => `operator: demo
 upstreams:
   default:
     url: ${origin}

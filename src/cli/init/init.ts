@@ -15,12 +15,9 @@ import type { Json } from './openapi/schema.js'
 import { STARTER } from './starter.js'
 import { fromTraffic } from './traffic/from-traffic.js'
 
-type Options = {
-  upstream?: string
+type Options = Partial<Record<'upstream' | 'openapi' | 'data', string>> & {
   agent: string
-  openapi?: string
   fromTraffic?: boolean
-  data?: string
 }
 type Source = { readonly written: Written; readonly upstream: string | null }
 const MANIFEST_ID = 'com.example.api'
@@ -81,13 +78,8 @@ async function init(directory: string, options: Options): Promise<void> {
   print('    npx capsule-gate serve --config gate.yaml')
 }
 
-async function sourceOf({
-  openapi,
-  fromTraffic: traffic,
-  data,
-  upstream,
-}: Options): Promise<Source> {
-  if (traffic !== true) {
+async function sourceOf({ openapi, data, upstream, ...options }: Options): Promise<Source> {
+  if (options.fromTraffic !== true) {
     if (data !== undefined) throw new UsageError('--data goes with --from-traffic')
     if (openapi !== undefined) return described(openapi)
     return { written: writeManifest(MANIFEST_ID, STARTER), upstream: null }

@@ -31,6 +31,7 @@ type Compared = {
 }
 export type EvidenceReport = Compared | { readonly kind: 'cannot_tell'; readonly why: string }
 
+type Store = Pick<Folder, 'data' | 'masterKey'>
 /** A line that names a digest, and the member of the line. */
 type Named = { readonly seq: number; readonly member: string }
 type Due = Named & {
@@ -45,10 +46,8 @@ const RANK = { erased: 1, damaged: 2, read: 3 } as const
 const READ = { state: 'read' } as const
 
 /** Every digest that a line must have evidence for, against every record of the store, decrypted. */
-export async function compareEvidence({
-  data,
-  masterKey,
-}: Pick<Folder, 'data' | 'masterKey'>): Promise<EvidenceReport> {
+export async function compareEvidence(folder: Store): Promise<EvidenceReport> {
+  const { data, masterKey } = folder
   if (!existsSync(masterKey)) {
     return { kind: 'cannot_tell', why: `there is no master key ${masterKey} (--master-key)` }
   }

@@ -7,14 +7,9 @@ import { progress } from '../output/progress.js'
 import type { Source } from '../verify/input.js'
 
 /** The journal of a data folder as files: read beside the writer, without its lock. */
-export type LedgerFiles = {
-  readonly dir: string
-  readonly numbers: readonly number[]
-  readonly archived: number
-  readonly bytes: number
-}
+export type LedgerFiles = Awaited<ReturnType<typeof ledgerFiles>>
 
-export async function ledgerFiles(data: string): Promise<LedgerFiles> {
+export async function ledgerFiles(data: string) {
   const dir = join(data, 'journal')
   if (!existsSync(dir)) throw new UsageError(`there is no journal in ${data} (--data)`)
   const { present, archived } = await listSegments(dir)

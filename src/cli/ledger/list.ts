@@ -8,15 +8,8 @@ import type { CapsuleEntry, CapsuleFilter, CapsuleList, JournalLine } from '../.
 import { painter, plain, print, printJson, printResult, UsageError } from '../output/print.js'
 import { ledgerFiles, readAll } from './files.js'
 
-type ListOptions = {
-  data: string
-  verdict?: string
-  tool?: string
-  agent?: string
-  decision?: string
-  since?: string
-  json?: boolean
-}
+type Filter = Partial<Record<'verdict' | 'tool' | 'agent' | 'decision' | 'since', string>>
+type ListOptions = Filter & { data: string; json?: boolean }
 
 const PAGE = 500
 
@@ -79,15 +72,8 @@ export async function showOne(
 
 /** Ids a line is itself. */
 function own(line: Line): string[] {
-  switch (line.type) {
-    case 'CAPSULE':
-      return [line.capsule.action_id, line.capsule.capsule_id]
-    case 'ACTION_DISPATCHED':
-    case 'REPLAYED':
-      return [line.action_id]
-    default:
-      return []
-  }
+  if (line.type === 'CAPSULE') return [line.capsule.action_id, line.capsule.capsule_id]
+  return line.type === 'ACTION_DISPATCHED' || line.type === 'REPLAYED' ? [line.action_id] : []
 }
 
 /** Ids a line is itself or points to. */
@@ -102,7 +88,7 @@ function names(line: Line): string[] {
   ].filter((id) => id !== undefined)
 }
 
-function filterOf({ verdict, tool, agent, decision, since }: ListOptions): CapsuleFilter {
+function filterOf({ verdict, tool, agent, decision, since }: Filter): CapsuleFilter {
   if (verdict !== undefined && !(VERDICT_CLASSES as readonly string[]).includes(verdict)) {
     throw new UsageError(`no verdict ${plain(verdict)}; there are ${VERDICT_CLASSES.join(', ')}`)
   }

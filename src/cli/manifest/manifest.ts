@@ -8,14 +8,10 @@ import type { LoadedManifest } from '../../core/manifest/route/match.js'
 import { EXIT, printError, printProblems, printResult, table, UsageError } from '../output/print.js'
 import { migrate } from './migrate.js'
 
-type Options = {
-  config?: string
-  dir?: string
-  expanded?: boolean
-  evidenceSchemas?: boolean
-  dryRun?: boolean
-  json?: boolean
-}
+type Options = Partial<
+  Record<'config' | 'dir', string> &
+    Record<'expanded' | 'evidenceSchemas' | 'dryRun' | 'json', boolean>
+>
 
 export function register(program: Command): void {
   const command = program.command('manifest').description('show and check manifests')

@@ -10,16 +10,10 @@ import type { Report } from '../../mounts/proxy/options.js'
 import { EXIT, printError, problemsError, UsageError } from '../output/print.js'
 import { type Started, startGate, stopSignal } from './start.js'
 
-type Options = {
-  config?: string
-  upstream?: string
-  observe?: boolean
-  data?: string
-  host?: string
-  port?: string
-  adminPort?: string
-  acceptMissingHead?: boolean
-}
+type Options = Partial<
+  Record<'config' | 'upstream' | 'data' | 'host' | 'port' | 'adminPort', string> &
+    Record<'observe' | 'acceptMissingHead', boolean>
+>
 
 export function register(program: Command): void {
   program

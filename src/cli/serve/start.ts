@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../app/clock.js'
-import { type ConfiguredGate, createGate } from '../../app/create-gate.js'
+import { createGate } from '../../app/create-gate.js'
 import { limitsOf, routesOf, tlsOf } from '../../app/proxy-config.js'
 import { watchVerdicts } from '../../app/telemetry/watch-verdicts.js'
 import { createUpstreams } from '../../app/upstreams.js'
@@ -12,7 +12,7 @@ import type { Report } from '../../mounts/proxy/options.js'
 import { createProxy, type ProxyServer } from '../../mounts/proxy/server.js'
 import { EXIT } from '../output/print.js'
 
-export type StartOptions = {
+type StartOptions = {
   readonly report: Report
   readonly judged?: 'by_files' | 'by_nothing'
   readonly acceptMissingHead?: boolean
@@ -23,16 +23,10 @@ export type StartOptions = {
 }
 type Bind = (port: number) => Promise<AddressInfo>
 
-export type Started = {
-  readonly gate: ConfiguredGate
-  readonly proxy: ProxyServer
-  readonly agentsUrl: string
-  readonly adminUrl: string
-  close(drainMs: number): Promise<void>
-}
+export type Started = Awaited<ReturnType<typeof startGate>>
 
 /** A gate with both its listeners and its webhooks; if one of them fails, the others are closed. */
-export async function startGate(config: GateConfig, options: StartOptions): Promise<Started> {
+export async function startGate(config: GateConfig, options: StartOptions) {
   const { judged = 'by_files', acceptMissingHead = false, env = process.env, report } = options
   const { listen = (port, bind) => bind(port) } = options
   const metrics = createMetrics(systemClock)
@@ -63,11 +57,8 @@ export async function startGate(config: GateConfig, options: StartOptions): Prom
   }
   options.beforeListening?.()
   try {
-    const limits = limitsOf(config)
-    const served = createProxy(
-      { gate, upstreams, passThrough: routesOf(config), limits, report },
-      tls,
-    )
+    const [limits, passThrough] = [limitsOf(config), routesOf(config)]
+    const served = createProxy({ gate, upstreams, passThrough, limits, report }, tls)
     proxy = served
     const { data, admin } = config.listeners
     const { port: adminPort } = await listen(admin.port, async (port) => {

@@ -113,13 +113,7 @@ async function* resume(
  * The same bytes, cut after every line feed, with the number of the line being read: a verifier that
  * takes a piece and answers before it asks for the next one is speaking about that line.
  */
-export function counted(chunks: AsyncIterable<Uint8Array>): {
-  readonly pieces: AsyncIterable<Uint8Array>
-  line(): number
-  /** How many there were, a last one without line feed included. */
-  lines(): number
-  bytes(): number
-} {
+export function counted(chunks: AsyncIterable<Uint8Array>) {
   let line = 1
   let bytes = 0
   let open = false
@@ -139,6 +133,7 @@ export function counted(chunks: AsyncIterable<Uint8Array>): {
       yield chunk.subarray(from)
     }
   }
+  /** How many there were, a last one without line feed included. */
   const lines = (): number => (open ? line : line - 1)
   return { pieces: pieces(), line: () => line, lines, bytes: () => bytes }
 }

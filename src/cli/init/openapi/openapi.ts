@@ -3,6 +3,7 @@ import type { ArgDraft, Lost, ToolDraft } from '../draft.js'
 import { argName, constraintId, toolName, unique } from '../names.js'
 import { exampleTests } from './examples.js'
 import {
+  type Args,
   argOf,
   bodyArgs,
   type Found,
@@ -64,8 +65,6 @@ export function fromOpenApi(document: Json): FromOpenApi | { readonly error: str
   }
   return { tools, upstream, lost }
 }
-
-type Args = { readonly [name: string]: Found }
 
 function argsOf(
   renamed: ReadonlyMap<string, string>,

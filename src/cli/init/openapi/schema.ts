@@ -7,6 +7,7 @@ import { conditionsOf } from './conditions.js'
 export type Json = null | boolean | number | string | readonly Json[] | Schema
 export type Schema = { readonly [name: string]: Json }
 export type Found = ArgDraft & { readonly conditions: Conditions }
+export type Args = { readonly [name: string]: Found }
 export type Reader = {
   readonly resolve: (value: Json | undefined) => Json | undefined
   /** What a manifest cannot say about the tool. */

@@ -13,41 +13,29 @@ type Raw =
   | { readonly kind: 'json'; readonly value: JsonValue }
   | { readonly kind: 'text'; readonly value: string }
 
-/** One field of a request over many calls: which types every value seen there had. */
-export type Field = {
-  /** As first spelled: a query's name, a body's pointer. */
-  readonly spelling: string
-  readonly wanted: string
-  /** Every spelling seen, for what passes without being read. */
-  readonly names: Set<string>
-  types: readonly ArgType[]
-  /** In how many calls there was a value, and in how many an object, whose members are fields too. */
-  seen: number
-  objects: number
-  /** Why it cannot be read as one argument. */
-  fault: string | null
-  max: Decimal | null
-  /** Its value in the first call of the shape. */
-  example: Raw | null
-}
-
 /** The narrowest that fits every value is what is written. */
-const NARROWEST_FIRST: readonly ArgType[] = [
-  ...(['boolean', 'integer', 'decimal', 'string', 'strings', 'objects'] as const),
-]
+const NARROWEST_FIRST = ['boolean', 'integer', 'decimal', 'string', 'strings', 'objects'] as const
 /** A text is an amount when it is written like one; "12" may as well be a name. */
 const AMOUNT = /^-?(?:0|[1-9]\d*)\.\d{2,}$/
 
-export const newField = (spelling: string, wanted: string): Field => ({
+/** One field of a request over many calls: which types every value seen there had. */
+export type Field = ReturnType<typeof newField>
+
+export const newField = (spelling: string, wanted: string) => ({
+  /** As first spelled: a query's name, a body's pointer. */
   spelling,
   wanted,
+  /** Every spelling seen, for what passes without being read. */
   names: new Set([spelling]),
-  types: NARROWEST_FIRST,
+  types: NARROWEST_FIRST as readonly ArgType[],
+  /** In how many calls there was a value, and in how many an object, whose members are fields too. */
   seen: 0,
   objects: 0,
-  fault: null,
-  max: null,
-  example: null,
+  /** Why it cannot be read as one argument. */
+  fault: null as string | null,
+  max: null as Decimal | null,
+  /** Its value in the first call of the shape. */
+  example: null as Raw | null,
 })
 
 export function see(field: Field, raw: Raw, first: boolean): void {
@@ -87,8 +75,6 @@ const LONGEST = 200
 export function testValue(name: string, type: ArgType, raw: Raw): TestValue | null {
   const typed = typedValue(type, raw)
   switch (typed?.type) {
-    case undefined:
-      return null
     case 'integer': {
       const number = Number(typed.value)
       return Number.isSafeInteger(number) ? number : null
@@ -100,8 +86,7 @@ export function testValue(name: string, type: ArgType, raw: Raw): TestValue | nu
     case 'decimal':
     case 'boolean':
       return typed.value
-    case 'object':
-    case 'objects':
+    default:
       return null
   }
 }

@@ -16,24 +16,6 @@ export type Observed = {
   readonly body: Uint8Array
 }
 
-/** All calls of one method and path shape, folded as they come: a year of traffic is never held. */
-export type Group = {
-  readonly method: string
-  readonly shape: Shape
-  calls: number
-  /** Calls that had a body. */
-  bodies: number
-  readonly params: readonly Field[]
-  /** By folded name: servers differ on whether case matters, so the gate reads one spelling only. */
-  readonly query: Map<string, Field>
-  /** By folded pointer; objects have a field too. */
-  readonly body: Map<string, Field>
-  /** Why no argument is read there, once one call had no such thing to read. */
-  queryFault: string | null
-  bodyFault: string | null
-  crowded: boolean
-}
-
 const MAX_GROUPS = 256
 const MAX_FIELDS = 64
 const MAX_DEPTH = 4
@@ -71,16 +53,23 @@ export function createLearner() {
   }
 }
 
-const newGroup = (method: string, shape: Shape): Group => ({
+/** All calls of one method and path shape, folded as they come: a year of traffic is never held. */
+export type Group = ReturnType<typeof newGroup>
+
+const newGroup = (method: string, shape: Shape) => ({
   method,
   shape,
   calls: 0,
+  /** Calls that had a body. */
   bodies: 0,
   params: shape.filter((part) => part === null).map(() => newField('', '')),
-  query: new Map(),
-  body: new Map(),
-  queryFault: null,
-  bodyFault: null,
+  /** By folded name: servers differ on whether case matters, so the gate reads one spelling only. */
+  query: new Map<string, Field>(),
+  /** By folded pointer; objects have a field too. */
+  body: new Map<string, Field>(),
+  /** Why no argument is read there, once one call had no such thing to read. */
+  queryFault: null as string | null,
+  bodyFault: null as string | null,
   crowded: false,
 })
 

@@ -28,14 +28,10 @@ export function createRehearsal(text: string): (call: Observed) => string | null
 const notLoading = ({ problems }: { problems: readonly { message: string }[] }): Error =>
   new Error(problems.map(({ message }) => message).join('\n'))
 
-const httpCall = (
-  { method, target, contentType, body }: Observed,
-  upstream: string,
-): ReadHttpCall => ({
+const httpCall = ({ contentType, body, ...call }: Observed, upstream: string): ReadHttpCall => ({
+  ...call,
   kind: 'http',
-  method,
   upstream,
-  target,
   headers: contentType === null ? [] : [['content-type', contentType]],
   body: { kind: 'read', bytes: body },
   tool: null,
