@@ -7,7 +7,7 @@ import { EXIT, painter, plain, printResult, table } from '../output/print.js'
 import { capsuleCases } from './capsule.js'
 import { coseCases } from './cose.js'
 
-/** One public vector: what its makers, or our stated policy, expect, and what the verifier said. */
+/** One public vector: what its makers, or our stated policy, expect, and what the verifier found. */
 export type Case = {
   readonly suite: string
   readonly name: string
@@ -59,8 +59,8 @@ function describe(cases: readonly Case[]): string[] {
   const paint = painter(process.stdout)
   const rows = cases.map(({ suite, name, expected, actual, note }) => {
     const agrees = expected === actual
-    const said = agrees ? actual : `${actual}, expected ${expected}`
-    const text = note === null ? said : `${said} (${note})`
+    const result = agrees ? actual : `${actual}, expected ${expected}`
+    const text = note === null ? result : `${result} (${note})`
     return [agrees ? 'agrees' : 'DIFFERS', suite, name, plain(text.trimEnd())]
   })
   return table(rows, (cell, column) =>

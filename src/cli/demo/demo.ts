@@ -57,7 +57,7 @@ async function demo({ once, data }: Options): Promise<number> {
     for (const call of CALLS) happened.push(await make(call, agentsUrl, files.tokens))
     printAll(describeCalls(happened, capsules, painter(process.stdout)), [''])
     const verified = await verifyOwn(dir)
-    print(`  ${verified.said}`)
+    print(`  ${verified.line}`)
     const odd = happened.filter((one) => !asExpected(one, capsules.get(one.capsuleId)))
     for (const { call } of odd) {
       printError(`${call.agent}, ${call.amount} of ${call.order}: not the verdict it should get`)
@@ -101,9 +101,9 @@ const asExpected = ({ call }: Happened, capsule: Capsule | undefined): boolean =
   (capsule.effect?.status ?? null) === call.effect
 
 /** The journal as an auditor gets it: the files, the public keys, and the offline verifier. */
-async function verifyOwn(dir: string): Promise<{ ok: boolean; said: string }> {
+async function verifyOwn(dir: string): Promise<{ ok: boolean; line: string }> {
   const keyring = parseKeyring(readFileSync(keyringFile(dir)))
-  if (!keyring.ok) return { ok: false, said: `keyring: ${keyring.path} ${keyring.detail}` }
+  if (!keyring.ok) return { ok: false, line: `keyring: ${keyring.path} ${keyring.detail}` }
   const report = await verifyInput(await readInput(openSource(journalFile(dir))), {
     profile: 'strict',
     keys: keyring.keys,
@@ -114,6 +114,6 @@ async function verifyOwn(dir: string): Promise<{ ok: boolean; said: string }> {
   const { capsules = 0, invalid = 0 } = report.ledger ?? {}
   return {
     ok: report.status === 'valid' && capsules === CALLS.length + 1,
-    said: `${capsules - invalid}/${capsules} capsules verified: ${CALLS.length} calls, and ${CANARY}, refused at start as proof`,
+    line: `${capsules - invalid}/${capsules} capsules verified: ${CALLS.length} calls, and ${CANARY}, refused at start as proof`,
   }
 }

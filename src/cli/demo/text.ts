@@ -60,7 +60,7 @@ export const whatToTry = (url: string, token: string): string[] => [
   `      -H 'Content-Type: application/json' -d '${bodyOf({ order: 'o-1001', amount: '9500.00' })}'`,
 ]
 
-/** The call that waits for whoever reads this: in a browser, or here. */
+/** How the reader decides the waiting call: in a browser, or here. */
 export function howToDecide(
   { approvalId, documentDigest }: Pick<Approval, 'approvalId' | 'documentDigest'>,
   people: string,

@@ -37,8 +37,8 @@ function permissions({ data_dir, evidence }: GateConfig): Check[] {
   } else if ((folder.mode & 0o077) !== 0) others(warn, data_dir, folder, 'others may look in')
   const own = process.getuid?.()
   if (own !== undefined && own !== 0 && folder.uid !== own) {
-    const said = `${data_dir} belongs to user ${folder.uid}, you are ${own}`
-    found.push(fail('permissions', said, 'run as the user the gate runs as, or chown -R it'))
+    const detail = `${data_dir} belongs to user ${folder.uid}, you are ${own}`
+    found.push(fail('permissions', detail, 'run as the user the gate runs as, or chown -R it'))
   }
   const keyDir = join(data_dir, 'keys')
   const keyFiles = existsSync(keyDir) ? readdirSync(keyDir) : []
@@ -72,10 +72,10 @@ const LITTLE = 1024 * MIB
 async function space(dir: string): Promise<Check[]> {
   const { bavail, bsize } = await statfs(dir)
   const free = bavail * bsize
-  const said = `${Math.floor(free / MIB)} MiB free for ${dir}`
+  const detail = `${Math.floor(free / MIB)} MiB free for ${dir}`
   const way = `make room on the file system of ${dir}, or: capsule-gate ledger archive --data ${dir} --to ELSEWHERE`
   const grade = free < LEAST ? fail : warn
-  const room = free < LITTLE ? grade('disk', said, way) : ok('disk', said)
+  const room = free < LITTLE ? grade('disk', detail, way) : ok('disk', detail)
   const reserve = join(dir, 'journal', 'reserve')
   const size = statSync(reserve, { throwIfNoEntry: false })?.size
   if (size === undefined || size === RESERVE_BYTES) return [room]

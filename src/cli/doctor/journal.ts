@@ -46,9 +46,9 @@ const SKEW_MS = 2_000
 function clock(at: string, now: number): Check {
   const ahead = Date.parse(at) - now
   if (ahead <= SKEW_MS) return ok('clock', 'not behind the last line')
-  const said = `the last line is ${Math.ceil(ahead / 1000)} s ahead of this machine's clock`
+  const detail = `the last line is ${Math.ceil(ahead / 1000)} s ahead of this machine's clock`
   const fix = 'set the clock (timedatectl set-ntp true); until then times stand still'
-  return fail('clock', said, fix)
+  return fail('clock', detail, fix)
 }
 
 function secondHead({ data_dir, journal }: GateConfig, head: number | null, last: number): Check[] {
@@ -56,16 +56,16 @@ function secondHead({ data_dir, journal }: GateConfig, head: number | null, last
   const verify = `capsule-gate ledger verify --data ${data_dir} --head ${head_file}`
   const checks: Check[] = []
   if (head === null) {
-    const said = `${head_file} is not there: a restored journal would not be noticed`
-    checks.push(warn('second head', said, 'start the gate: it is written anew'))
+    const detail = `${head_file} is not there: a restored journal would not be noticed`
+    checks.push(warn('second head', detail, 'start the gate: it is written anew'))
   } else if (head > last) {
-    const said = `the journal ends at line ${last}, line ${head} was written: an older copy`
-    checks.push(fail('second head', said, `restore the newest journal; ${verify}`))
+    const detail = `the journal ends at line ${last}, line ${head} was written: an older copy`
+    checks.push(fail('second head', detail, `restore the newest journal; ${verify}`))
   } else checks.push(ok('second head', `${head_file} knows line ${head}`))
   // Restored together with the journal, a head file notices nothing.
   if (`${dirname(head_file)}/`.startsWith(`${data_dir}/`)) {
-    const said = `${head_file} stands in the data folder and is restored together with it`
-    checks.push(warn('second head', said, 'set journal.head_file to another disk or host'))
+    const detail = `${head_file} stands in the data folder and is restored together with it`
+    checks.push(warn('second head', detail, 'set journal.head_file to another disk or host'))
   }
   return checks
 }

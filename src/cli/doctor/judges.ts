@@ -21,7 +21,7 @@ export async function checkJudges(config: GateConfig): Promise<readonly Check[]>
       const judges = await loadJudges({ operator, mode, manifests, policyFolder })
       if (!judges.ok) {
         const way = `correct it in ${config.policies}`
-        return judges.problems.map((said) => fail('policy', said, way))
+        return judges.problems.map((detail) => fail('policy', detail, way))
       }
       const { policyIds, digest } = judges.judges.policy
       return [

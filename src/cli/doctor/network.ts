@@ -55,7 +55,7 @@ function untrusted(url: URL, { ca_file, client }: UpstreamConfig): Promise<strin
 function exposure({ listeners }: GateConfig): Check {
   const { host, port } = listeners.admin
   if (LOOPBACK.test(host)) return ok('admin listener', `${host}:${port}, this host only`)
-  const said = `${host}:${port} is reachable from elsewhere, and tokens travel there in clear`
+  const detail = `${host}:${port} is reachable from elsewhere, and tokens travel there in clear`
   const fix = 'set listeners.admin.host to 127.0.0.1 and come in through a tunnel or a TLS proxy'
-  return warn('admin listener', said, fix)
+  return warn('admin listener', detail, fix)
 }

@@ -53,7 +53,7 @@ export type Written = {
 
 /**
  * The manifest's text, which loads: whatever the loader refuses is left out, smallest part first, and
- * told. A tool that is left out is refused by the gate, so nothing gets looser this way.
+ * listed. A tool that is left out is refused by the gate, so nothing gets looser this way.
  */
 export function writeManifest(id: string, drafts: readonly ToolDraft[]): Written {
   const lost: string[] = []

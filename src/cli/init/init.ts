@@ -45,8 +45,8 @@ async function init(directory: string, options: Options): Promise<void> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}$/.test(agent)) {
     throw new UsageError(`${agent} is no agent name: letters, digits and . _ @ : / -`)
   }
-  const { written, upstream: said } = await sourceOf(options)
-  const upstream = originOf(options.upstream ?? said ?? DEFAULT_UPSTREAM)
+  const { written, upstream: described } = await sourceOf(options)
+  const upstream = originOf(options.upstream ?? described ?? DEFAULT_UPSTREAM)
   const { lost, tools } = written
   if (tools.length === 0) {
     for (const line of lost) printError(line)
@@ -81,7 +81,7 @@ async function init(directory: string, options: Options): Promise<void> {
 async function sourceOf({ openapi, data, upstream, ...options }: Options): Promise<Source> {
   if (options.fromTraffic !== true) {
     if (data !== undefined) throw new UsageError('--data goes with --from-traffic')
-    if (openapi !== undefined) return described(openapi)
+    if (openapi !== undefined) return fromDocument(openapi)
     return { written: writeManifest(MANIFEST_ID, STARTER), upstream: null }
   }
   if (openapi !== undefined) throw new UsageError('--openapi and --from-traffic exclude each other')
@@ -92,7 +92,7 @@ async function sourceOf({ openapi, data, upstream, ...options }: Options): Promi
   return { upstream: originOf(upstream), written: await fromTraffic(folder, MANIFEST_ID) }
 }
 
-function described(path: string): Source {
+function fromDocument(path: string): Source {
   let document: Json
   try {
     const text = readFileSync(path, 'utf8')

@@ -180,8 +180,8 @@ function summed(
 function misfitting(under: ReadonlyMap<string, Dark>, erasures: Erasures): ReadonlySet<string> {
   const keys = new Set<string>()
   for (const [key, { names }] of under) {
-    const said = erasures.of(key)?.names ?? null
-    if (said !== null && said !== sealedNames(names, nodeCrypto)) keys.add(key)
+    const recorded = erasures.of(key)?.names ?? null
+    if (recorded !== null && recorded !== sealedNames(names, nodeCrypto)) keys.add(key)
   }
   return keys
 }

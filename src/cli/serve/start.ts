@@ -61,9 +61,12 @@ export async function startGate(config: GateConfig, options: StartOptions) {
     const served = createProxy({ gate, upstreams, passThrough, limits, report }, tls)
     proxy = served
     const { data, admin } = config.listeners
+    let attempts = 0
     const { port: adminPort } = await listen(admin.port, async (port) => {
       const listeners = { ...config.listeners, admin: { ...admin, port } }
-      const deps = { metrics, report, dataPlane: served.ready }
+      // On a second port the metrics watch the gate already.
+      const counting = attempts++ === 0 ? metrics : { ...metrics, watch: () => undefined }
+      const deps = { metrics: counting, report, dataPlane: served.ready }
       const operators = await attachAdmin(gate, { ...config, listeners }, deps)
       attached.push(operators)
       return operators.admin

@@ -51,8 +51,8 @@ export function renderProblem(problem: Problem, paint: Paint): string {
   const where = line !== undefined ? `line ${line}` : record !== undefined ? `record ${record}` : ''
   const word = paint(severity === 'error' ? 'red' : 'yellow', severity)
   const parts = [where, word, check === null ? '' : `check ${check}`, code]
-  const said = parts.filter((part) => part !== '').join('  ')
-  return `  ${said}${detail === undefined ? '' : `: ${plain(detail)}`}`
+  const text = parts.filter((part) => part !== '').join('  ')
+  return `  ${text}${detail === undefined ? '' : `: ${plain(detail)}`}`
 }
 
 export function renderReport(report: FileReport, profile: Profile, paint: Paint): string[] {

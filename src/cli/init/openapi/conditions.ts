@@ -8,7 +8,7 @@ const exact = (value: Json | undefined): string | null =>
   typeof value === 'number' && /^-?\d+(?:\.\d+)?$/.test(String(value)) ? String(value) : null
 
 /** What a schema demands of an argument, in the short form of manifests; the rest is listed as lost. */
-export function conditionsOf(schema: Schema, type: ArgType, where: string, tell: Lost): Conditions {
+export function conditionsOf(schema: Schema, type: ArgType, where: string, note: Lost): Conditions {
   const out: Record<string, Conditions[string]> = {}
   const list = schema.enum ?? (schema.const === undefined ? undefined : [schema.const])
   if (Array.isArray(list)) {
@@ -17,7 +17,7 @@ export function conditionsOf(schema: Schema, type: ArgType, where: string, tell:
       type === 'integer' ? isInteger(value) : type === 'string' && typeof value === 'string',
     )
     if (fits && values.length > 0) out.in = values as readonly (string | number)[]
-    else tell(`${where}: enum is not checked`)
+    else note(`${where}: enum is not checked`)
   }
   const { minLength, maxLength, minItems, maxItems, minimum, maximum, pattern } = schema
   if (type === 'string') Object.assign(out, bounds('length', minLength, maxLength, 0))
@@ -32,11 +32,11 @@ export function conditionsOf(schema: Schema, type: ArgType, where: string, tell:
   if (type === 'string' && typeof pattern === 'string') {
     // Ours matches the whole text; theirs does only between anchors.
     const [, inner] = /^\^((?:[^|\\]|\\.)*[^\\|])\$$/.exec(pattern) ?? []
-    if (inner === undefined) tell(`${where}: pattern ${pattern} is not checked (not ^…$)`)
+    if (inner === undefined) note(`${where}: pattern ${pattern} is not checked (not ^…$)`)
     else out.matches = inner
   }
   for (const key of UNCHECKED) {
-    if (schema[key] !== undefined) tell(`${where}: ${key} is not checked`)
+    if (schema[key] !== undefined) note(`${where}: ${key} is not checked`)
   }
   return out
 }

@@ -2,7 +2,7 @@ import type { Lost, TestDraft, TestValue } from '../draft.js'
 import type { Args, Found } from './schema.js'
 
 /** A call that should pass and one that should not, made from the description itself. */
-export function exampleTests(found: Args, tell: Lost): readonly TestDraft[] {
+export function exampleTests(found: Args, note: Lost): readonly TestDraft[] {
   const isConstrained = ({ conditions }: Found): boolean => Object.keys(conditions).length > 0
   const constrained = Object.entries(found).filter(([, one]) => isConstrained(one))
   if (constrained.length === 0) return []
@@ -12,7 +12,7 @@ export function exampleTests(found: Args, tell: Lost): readonly TestDraft[] {
     const value = passing(one)
     if (value !== null) args[name] = value
     else if (!one.optional) {
-      tell(`no test was written: nothing is known to fit ${name}`)
+      note(`no test was written: nothing is known to fit ${name}`)
       return []
     }
   }

@@ -52,12 +52,12 @@ export function fromOpenApi(document: Json): FromOpenApi | { readonly error: str
       const { operationId: given } = operation
       const wanted = typeof given === 'string' && given !== '' ? given : `${lower}_${path}`
       const name = unique(names, toolName(wanted, lower))
-      const tell: Lost = (what) => lost.push(`${name}: ${what}`)
+      const note: Lost = (what) => lost.push(`${name}: ${what}`)
       const template = templateOf(prefix + path)
-      if (template === null) tell(`left out: ${path} is not made of whole segments and {names}`)
+      if (template === null) note(`left out: ${path} is not made of whole segments and {names}`)
       else {
-        const { found, also } = argsOf(template.renamed, item, operation, { resolve, tell })
-        const tests = exampleTests(found, tell)
+        const { found, also } = argsOf(template.renamed, item, operation, { resolve, note })
+        const tests = exampleTests(found, note)
         const { text: path } = template
         tools.push({ name, method, path, also, tests, ...draftsOf(name, ids, found) })
       }
@@ -72,7 +72,7 @@ function argsOf(
   operation: Schema,
   reader: Reader,
 ): { found: Args; also: ToolDraft['also'] } {
-  const { resolve, tell } = reader
+  const { resolve, note } = reader
   const found: Record<string, Found> = Object.create(null)
   const taken = new Set<string>()
   const add = (wanted: string, one: Found): void => {
@@ -83,18 +83,18 @@ function argsOf(
   for (const given of [item.parameters, operation.parameters].filter(Array.isArray).flat()) {
     const parameter = resolve(given)
     if (isRecord(parameter)) parameters.set(`${parameter.in} ${parameter.name}`, parameter)
-    else tell('a parameter whose reference leads nowhere is not read')
+    else note('a parameter whose reference leads nowhere is not read')
   }
   const query: string[] = []
   for (const parameter of parameters.values()) {
     const name = String(parameter.name)
-    const from = sourceOf(String(parameter.in), name, renamed, tell)
+    const from = sourceOf(String(parameter.in), name, renamed, note)
     if (from === null) continue
     const schema = resolve(parameter.schema)
     const required = parameter.required === true || 'path' in from
     const one = schema === undefined ? null : argOf(schema, name, from, required, reader)
     if (schema === undefined) {
-      tell(`parameter ${name}: described by content, not by a schema; not read`)
+      note(`parameter ${name}: described by content, not by a schema; not read`)
     }
     if (one !== null) add('path' in from ? from.path : name, one)
     else if ('query' in from) query.push(name)
@@ -125,13 +125,13 @@ function sourceOf(
   location: string,
   name: string,
   renamed: ReadonlyMap<string, string>,
-  tell: Lost,
+  note: Lost,
 ): ArgDraft['from'] | null {
   const inTemplate = renamed.get(name)
   if (location === 'path' && inTemplate !== undefined) return { path: inTemplate }
   if (location === 'query') return { query: name }
   if (location === 'header' && isForwardable(name.toLowerCase())) return { header: name }
-  tell(
+  note(
     location === 'path'
       ? `path parameter ${name}: not in the path; not read`
       : `${location} parameter ${name}: not read, and not forwarded to the upstream`,
@@ -153,13 +153,13 @@ function templateOf(path: string): { text: string; renamed: ReadonlyMap<string, 
   return isPartly ? null : { text: segments.join('/'), renamed }
 }
 
-function serverOf(document: Schema, tell: Lost): { upstream: string | null; prefix: string } {
+function serverOf(document: Schema, note: Lost): { upstream: string | null; prefix: string } {
   const servers = Array.isArray(document.servers) ? document.servers : []
   const [first] = servers
   const url = isRecord(first) && typeof first.url === 'string' ? first.url : '/'
-  if (servers.length > 1) tell(`servers: only the first is taken, ${url}`)
+  if (servers.length > 1) note(`servers: only the first is taken, ${url}`)
   if (url.includes('{')) {
-    tell(`servers: ${url} has variables; name the upstream with --upstream`)
+    note(`servers: ${url} has variables; name the upstream with --upstream`)
     return { upstream: null, prefix: '' }
   }
   const absolute = URL.canParse(url) ? new URL(url) : null

@@ -10,8 +10,7 @@ export type Found = ArgDraft & { readonly conditions: Conditions }
 export type Args = { readonly [name: string]: Found }
 export type Reader = {
   readonly resolve: (value: Json | undefined) => Json | undefined
-  /** What a manifest cannot say about the tool. */
-  readonly tell: Lost
+  readonly note: Lost
 }
 
 const MAX_DEPTH = 4
@@ -46,22 +45,22 @@ type BodyMember =
 
 /** The members of a JSON body, nested ones by pointer. */
 export function* bodyArgs(body: Schema, reader: Reader): Generator<BodyMember> {
-  const { resolve, tell } = reader
+  const { resolve, note } = reader
   const content = isRecord(body.content) ? body.content : {}
   const [type, media] = Object.entries(content).find(([name]) => JSON_TYPE.test(name)) ?? []
   const others = Object.keys(content).filter((name) => name !== type)
   if (type === undefined) {
     if (others.length === 0) return
-    tell(`a body of ${others.join(', ')} is not read and passes unjudged (also.body: any)`)
+    note(`a body of ${others.join(', ')} is not read and passes unjudged (also.body: any)`)
     yield ALL_UNREAD
     return
   }
-  for (const other of others) tell(`a body of ${other} is refused: the tool reads JSON`)
+  for (const other of others) note(`a body of ${other} is refused: the tool reads JSON`)
   const schema = isRecord(media) ? resolve(media.schema) : undefined
   const root = { pointer: '', prefix: '', required: body.required === true, depth: 0 }
   if (schema !== undefined) yield* members(schema, root, reader)
   else {
-    tell('the body has no schema that can be followed; it passes unjudged (also.body: any)')
+    note('the body has no schema that can be followed; it passes unjudged (also.body: any)')
     yield ALL_UNREAD
   }
 }
@@ -79,18 +78,18 @@ type At = {
 
 function* members(schema: Json, at: At, reader: Reader): Generator<BodyMember> {
   const { pointer, prefix, required, depth } = at
-  const { resolve, tell } = reader
+  const { resolve, note } = reader
   const where = pointer === '' ? 'the body' : pointer
   const merged = isRecord(schema) ? withAllOf(schema, reader, where) : null
   if (merged === null || !isRecord(merged.properties)) {
     if (pointer === '') {
-      tell('the body: not an object with listed properties; it passes unjudged (also.body: any)')
+      note('the body: not an object with listed properties; it passes unjudged (also.body: any)')
       yield ALL_UNREAD
     } else yield whole(prefix, pointer, required)
     return
   }
   const alternatives = ALTERNATIVES.filter((key) => merged[key] !== undefined)
-  if (alternatives.length > 0) tell(`${where}: ${alternatives.join(', ')} is not checked`)
+  if (alternatives.length > 0) note(`${where}: ${alternatives.join(', ')} is not checked`)
   const needed = Array.isArray(merged.required) ? merged.required : []
   for (const [own, given] of Object.entries(merged.properties)) {
     const body = `${pointer}/${escapePointer(own)}`
@@ -104,7 +103,7 @@ function* members(schema: Json, at: At, reader: Reader): Generator<BodyMember> {
       continue
     }
     const found = member === undefined ? null : argOf(member, body, { body }, must, reader)
-    if (member === undefined) tell(`${body}: its reference leads nowhere in this file; not read`)
+    if (member === undefined) note(`${body}: its reference leads nowhere in this file; not read`)
     yield found === null ? { kind: 'unread', pointer: body } : { kind: 'arg', name, found }
   }
 }
@@ -118,10 +117,10 @@ const whole = (name: string, body: string, required: boolean): BodyMember => ({
 const ALTERNATIVES = ['oneOf', 'anyOf', 'not', 'if', 'discriminator', 'patternProperties'] as const
 
 /** Plain parts of `allOf` are one object; what is more than that is listed as lost. */
-function withAllOf(schema: Schema, { resolve, tell }: Reader, where: string): Schema {
+function withAllOf(schema: Schema, { resolve, note }: Reader, where: string): Schema {
   const parts = Array.isArray(schema.allOf) ? schema.allOf.map(resolve) : []
   const plain = parts.filter(isRecord).filter((part) => part.allOf === undefined)
-  if (plain.length < parts.length) tell(`${where}: a part of allOf cannot be followed; not read`)
+  if (plain.length < parts.length) note(`${where}: a part of allOf cannot be followed; not read`)
   const all = [schema, ...plain]
   const properties = all.flatMap(({ properties: own }) => (isRecord(own) ? [own] : []))
   return {
@@ -142,10 +141,10 @@ export function argOf(
   where: string,
   from: ArgDraft['from'],
   required: boolean,
-  { resolve, tell }: Reader,
+  { resolve, note }: Reader,
 ): Found | null {
   const unread = (why: string): null => {
-    tell(`${where}: ${why}; not read`)
+    note(`${where}: ${why}; not read`)
     return null
   }
   if (!isRecord(schema)) return unread('no schema')
@@ -162,9 +161,9 @@ export function argOf(
   if (type === undefined) return unread(`${only} has no counterpart here`)
   if (type === 'decimal') {
     const float = typeof schema.format === 'string' ? ` (${schema.format})` : ''
-    tell(`${where}: number${float} becomes an exact decimal; notation like 1e3 is refused`)
+    note(`${where}: number${float} becomes an exact decimal; notation like 1e3 is refused`)
   }
-  const conditions = conditionsOf(schema, type, where, tell)
+  const conditions = conditionsOf(schema, type, where, note)
   return { type, optional: !required || nullable, from, conditions }
 }
 

@@ -13,7 +13,7 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
   const { method, shape, calls } = group
   const path = `/${shape.map((part) => part ?? 'id').join('/')}`
   const name = unique(names, toolName(`${method.toLowerCase()}_${path}`, method.toLowerCase()))
-  const tell: Lost = (what) => lost.push(`${name}: ${what}`)
+  const note: Lost = (what) => lost.push(`${name}: ${what}`)
 
   const found = new Map<string, Read>()
   const taken = new Set<string>()
@@ -26,8 +26,8 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
   }
 
   const fault = openness(group)
-  const query = readQuery(group, fault, tell)
-  const body = readBody(group, fault, tell)
+  const query = readQuery(group, fault, note)
+  const body = readBody(group, fault, note)
   for (const field of query.read) add(pick(field.wanted), field, { query: field.spelling })
   // A name in the query must not be an argument's that is read elsewhere: the gate refuses the pair.
   for (const key of group.query.keys()) taken.add(key)
@@ -47,7 +47,7 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
     args: Object.fromEntries([...found].map(([arg, read]) => [arg, read.arg])),
     also: alsoOf(group, query.unread, fault === null ? body.unread : 'any'),
     constraints: {},
-    tests: testsOf(found, tell),
+    tests: testsOf(found, note),
     notes: notesOf(name, calls, found),
   }
 }
@@ -80,22 +80,22 @@ function alsoOf({ crowded, bodies }: Group, query: Field[], body: Field[] | 'any
   }
 }
 
-function readQuery({ query, queryFault }: Group, bodyFault: string | null, tell: Lost): Split {
+function readQuery({ query, queryFault }: Group, bodyFault: string | null, note: Lost): Split {
   const fault = queryFault ?? bodyFault
   const fields = [...query.values()]
   if (fault !== null) {
-    if (query.size > 0) tell(`its query is not read: ${fault}`)
+    if (query.size > 0) note(`its query is not read: ${fault}`)
     return { read: [], unread: fields }
   }
   const unread = fields.filter((field) => field.fault !== null)
-  for (const field of unread) tell(`query ${field.spelling}: ${field.fault}; not read`)
+  for (const field of unread) note(`query ${field.spelling}: ${field.fault}; not read`)
   return { read: fields.filter((field) => field.fault === null), unread }
 }
 
-function readBody({ body, bodies, query }: Group, fault: string | null, tell: Lost): Split {
+function readBody({ body, bodies, query }: Group, fault: string | null, note: Lost): Split {
   const split: Split = { read: [], unread: [] }
   if (fault !== null) {
-    if (bodies > 0) tell(`its body is not read: ${fault}`)
+    if (bodies > 0) note(`its body is not read: ${fault}`)
     return split
   }
   // Parents come before their members.
@@ -104,7 +104,7 @@ function readBody({ body, bodies, query }: Group, fault: string | null, tell: Lo
     if (closed.some((parent) => key.startsWith(`${parent}/`))) continue
     const why = unreadable(field, query)
     if (why !== null) {
-      tell(`${field.spelling}: ${why}; not read`)
+      note(`${field.spelling}: ${why}; not read`)
       split.unread.push(field)
       closed.push(key)
     } else if (field.objects === 0 || ![...body.keys()].some((at) => at.startsWith(`${key}/`))) {
@@ -123,13 +123,13 @@ function unreadable(field: Field, query: Group['query']): string | null {
 }
 
 /** One observed call: with no bounds it says that the types hold, and is there to grow with them. */
-function testsOf(found: ReadonlyMap<string, Read>, tell: Lost): readonly TestDraft[] {
+function testsOf(found: ReadonlyMap<string, Read>, note: Lost): readonly TestDraft[] {
   const args: Record<string, TestValue> = Object.create(null)
   for (const [name, { field, arg }] of found) {
     if (field.example === null && arg.type !== 'object') continue
     const value = field.example === null ? null : testValue(name, arg.type, field.example)
     if (value === null) {
-      tell(`no test was written: ${name} has no exact form there`)
+      note(`no test was written: ${name} has no exact form there`)
       return []
     }
     args[name] = value
