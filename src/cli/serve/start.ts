@@ -57,7 +57,8 @@ export async function startGate(config: GateConfig, options: StartOptions) {
   }
   options.beforeListening?.()
   try {
-    const [limits, passThrough] = [limitsOf(config), routesOf(config)]
+    const limits = limitsOf(config)
+    const passThrough = routesOf(config)
     const served = createProxy({ gate, upstreams, passThrough, limits, report }, tls)
     proxy = served
     const { data, admin } = config.listeners
@@ -72,8 +73,7 @@ export async function startGate(config: GateConfig, options: StartOptions) {
       return operators.admin
     })
     const adminUrl = urlOf('http', admin.host, adminPort)
-    const count = metrics.delivery
-    attached.push(await startWebhooks(gate, config, { adminUrl, report, count }))
+    attached.push(await startWebhooks(gate, config, { adminUrl, report, count: metrics.delivery }))
     const { port } = await listen(data.port, (wanted) => served.listen(wanted, data.host))
     const agentsUrl = urlOf(tls === undefined ? 'http' : 'https', data.host, port)
     return { gate, proxy: served, agentsUrl, adminUrl, close }
