@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { firstLine } from '../adapters/journal/segments.js'
-import type { Data } from '../app/data/open.js'
 import { createErasures } from '../core/journal/erasures.js'
 import type { EvidenceDigest } from '../core/journal/evidence-digests.js'
 import { readLine } from '../core/journal/vocabulary.js'
@@ -11,11 +10,12 @@ import { type AbsentEvidence, absentEvidence, dueIn, sayAbsent } from '../gate/e
 import { findEvidence } from '../gate/evidence/find.js'
 import { type ErasureScope, eraseEvidence } from '../gate/operate/erase.js'
 import { shown } from '../mounts/admin/routes/evidence.js'
-import { type AdminTarget, adminOptions, callAdmin, namesGate } from './admin-client.js'
-import { type Folder, folderOptions, withData } from './data-folder.js'
-import { EXIT, plain, print, printJson, UsageError } from './output.js'
+import { type AdminTarget, adminOptions, callAdmin, namesGate } from './access/admin-client.js'
+import { type Folder, folderOptions, type OpenedFolder, withData } from './access/data-folder.js'
+import { EXIT, plain, printError, printResult, UsageError } from './output/print.js'
 
-type Options = AdminTarget & Folder & { json?: boolean }
+type Options = AdminTarget & Folder
+const MASTER_KEY = 'evidence key (default: as in gate.yaml, or in the data folder)'
 const ASK = 'ask it with --url and --token-file'
 type Shown = {
   action_id: string
@@ -29,31 +29,27 @@ show, operator to erase); otherwise the data folder is opened, which a running g
 
 export function register(program: Command): void {
   const evidence = program.command('evidence').description('the private side of the record')
-  const common = (command: Command): Command =>
-    folderOptions(adminOptions(command))
+  const add = (name: string, description: string): Command =>
+    folderOptions(adminOptions(evidence.command(name).description(description)))
       .option(
         '--head <file>',
         'second head of the journal (default: as in gate.yaml, or DATA.head)',
       )
-      .option(
-        '--master-key <file>',
-        'evidence key (default: as in gate.yaml, or in the data folder)',
-      )
+      .option('--master-key <file>', MASTER_KEY)
       .option('--json', 'print JSON')
       .addHelpText('after', HELP)
 
-  common(evidence.command('show').description('decrypt the private record of an action'))
+  add('show', 'decrypt the private record of an action')
     .argument('<id>', 'an action_id, or the evidence_digest of a line')
     .action(async (id: string, options: Options) => {
       const path = `/v1/evidence/${encodeURIComponent(id)}`
       const found = namesGate(options)
         ? await callAdmin<Shown>(options, 'GET', path)
         : await withData(options, ASK, (data) => fromFolder(data, options.data, id))
-      if (options.json === true) printJson(found)
-      else show(found)
+      printResult(options, found, () => describe(found))
     })
 
-  common(evidence.command('erase').description('destroy the key of private records, for good'))
+  add('erase', 'destroy the key of private records, for good')
     .option('--subject <name>', 'everything sealed for this subject')
     .option('--operator <name>', 'with --day: what was sealed for an operator on a day')
     .option('--day <date>', 'YYYY-MM-DD, UTC')
@@ -61,17 +57,20 @@ export function register(program: Command): void {
     .action(async (options: Options & Scope & { yes?: boolean }) => {
       const scope = scopeOf(options)
       if (options.yes !== true && !(await confirmed(scope))) {
-        process.stderr.write('nothing was erased\n')
+        printError('nothing was erased')
         process.exitCode = EXIT.failed
         return
       }
+      const by = `cli:${userInfo().username}`
       const done = namesGate(options)
         ? await callAdmin<{ records: number }>(options, 'POST', '/v1/evidence/erase', scope)
-        : await withData(options, ASK, (data) =>
-            eraseEvidence(scope, `cli:${userInfo().username}`, data),
-          )
-      if (options.json === true) printJson(done)
-      else print(`${done.records} records went dark; their digests stay and verify`)
+        : await withData(options, ASK, (data) => eraseEvidence(scope, by, data))
+      const { records } = done
+      printResult(
+        options,
+        done,
+        () => `${records} records went dark; their digests stay and verify`,
+      )
     })
 }
 
@@ -99,7 +98,7 @@ async function confirmed(scope: ErasureScope): Promise<boolean> {
   return answer.trim() === 'yes'
 }
 
-async function fromFolder(data: Data, folder: string, action_id: string): Promise<Shown> {
+async function fromFolder(data: OpenedFolder, folder: string, action_id: string): Promise<Shown> {
   const found = await findEvidence(action_id, data.evidence)
   if (found.state === 'damaged') throw new Error(`the evidence is damaged: ${found.detail}`)
   const erasures = createErasures()
@@ -116,15 +115,17 @@ async function fromFolder(data: Data, folder: string, action_id: string): Promis
   return { action_id, parts: found.value.map(shown), absent }
 }
 
-function show({ action_id, parts, absent }: Shown): void {
-  print(plain(action_id))
-  for (const { kind, name, digest, value, bytes } of parts) {
-    print(`${plain(kind)}${name === null ? '' : ` ${plain(name)}`}  ${digest}`)
+const describe = ({ action_id, parts, absent }: Shown): string[] => [
+  plain(action_id),
+  ...parts.flatMap(({ kind, name, digest, value, bytes }) => {
     const text = bytes === undefined ? JSON.stringify(value, null, 2) : `base64 ${bytes}`
-    for (const line of text.split('\n')) print(`  ${plain(line)}`)
-  }
-  for (const { member, digest, state, line } of absent) {
+    return [
+      `${plain(kind)}${name === null ? '' : ` ${plain(name)}`}  ${digest}`,
+      ...text.split('\n').map((line) => `  ${plain(line)}`),
+    ]
+  }),
+  ...absent.map(({ member, digest, state, line }) => {
     const by = line === null ? '' : ` by line ${line.seq} of ${plain(line.at)}`
-    print(`${state}${by}  ${plain(member)}  ${digest}`)
-  }
-}
+    return `${state}${by}  ${plain(member)}  ${digest}`
+  }),
+]

@@ -1,23 +1,17 @@
 import type { Command } from 'commander'
 import type { HaltScope } from '../gate/operate/halt.js'
-import { type AdminTarget, adminOptions, callAdmin } from './admin-client.js'
-import { plain, print, printJson, UsageError } from './output.js'
+import { type AdminTarget, adminOptions, callAdmin } from './access/admin-client.js'
+import { plain, printError, printResult, UsageError } from './output/print.js'
 
-type Options = AdminTarget & {
-  agent?: string
-  tool?: string
-  operator?: string
-  all?: boolean
-  list?: boolean
-  json?: boolean
-}
+type Scope = Partial<Record<'agent' | 'tool' | 'operator', string>> & { all?: boolean }
+type Options = AdminTarget & Scope & { list?: boolean }
 type Halts = { readonly halts: readonly HaltScope[]; readonly warning: string | null }
 
 const HELP = `
 In force on the next call, and on calls judged but not yet sent; recorded, and kept over restarts.
 Without a token at hand: kill -USR2 PID halts everything.`
 
-/** The kill switch and its undoing. */
+/** The kill switch, and taking it back. */
 export function register(program: Command): void {
   const scoped = (name: string, description: string): Command =>
     adminOptions(program.command(name).description(description))
@@ -31,20 +25,16 @@ export function register(program: Command): void {
     .option('--list', 'only show what is halted')
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
-      if (options.list === true) show(await callAdmin<Halts>(options, 'GET', '/v1/halts'), options)
-      else {
-        const body = { scope: scopeOf(options) }
-        show(await callAdmin<Halts>(options, 'POST', '/v1/halts', body), options)
-      }
+      if (options.list === true) await halts(options, 'GET')
+      else await halts(options, 'POST', '', { scope: scopeOf(options) })
     })
-  scoped('resume', 'take back exactly that halt; others stay').action(async (options: Options) => {
-    const query = new URLSearchParams({ ...scopeOf(options) }).toString()
-    show(await callAdmin<Halts>(options, 'DELETE', `/v1/halts?${query}`), options)
-  })
+  scoped('resume', 'take back exactly that halt; others stay').action((options: Options) =>
+    halts(options, 'DELETE', `?${new URLSearchParams({ ...scopeOf(options) })}`),
+  )
 }
 
-/** Exactly one: nobody should halt everything by leaving something out. */
-function scopeOf({ agent, tool, operator, all }: Options): HaltScope {
+/** Exactly one: leaving something out must not halt everything. */
+function scopeOf({ agent, tool, operator, all }: Scope): HaltScope {
   const named = Object.entries({ agent, tool, operator }).filter(([, name]) => name !== undefined)
   const [first] = named
   if (named.length + (all === true ? 1 : 0) !== 1) {
@@ -54,13 +44,16 @@ function scopeOf({ agent, tool, operator, all }: Options): HaltScope {
   return { kind: first[0] as 'agent' | 'tool' | 'operator', name: String(first[1]) }
 }
 
-function show({ halts, warning }: Halts, { json }: Options): void {
-  if (json === true) printJson({ halts, warning })
-  else if (halts.length === 0) print('nothing is halted')
-  else {
-    for (const halt of halts) {
-      print(`halted: ${halt.kind === 'all' ? 'everything' : plain(`${halt.kind} ${halt.name}`)}`)
-    }
-  }
-  if (warning !== null) process.stderr.write(`warning: ${plain(warning)}\n`)
+async function halts(
+  options: Options,
+  method: 'GET' | 'POST' | 'DELETE',
+  query = '',
+  body?: object,
+): Promise<void> {
+  const { halts, warning } = await callAdmin<Halts>(options, method, `/v1/halts${query}`, body)
+  const lines = halts.map((halt) =>
+    halt.kind === 'all' ? 'halted: everything' : `halted: ${plain(`${halt.kind} ${halt.name}`)}`,
+  )
+  printResult(options, { halts, warning }, () => (lines.length > 0 ? lines : 'nothing is halted'))
+  if (warning !== null) printError(`warning: ${warning}`)
 }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { type Examined, isClean } from '../adapters/journal/adopt.js'
 import { adoptData } from '../app/data/adopt.js'
-import { GateError } from '../core/error.js'
-import { folderOptions } from './data-folder.js'
-import { EXIT, plain, print, printJson, UsageError } from './output.js'
+import { folderOptions, ifLocked } from './access/data-folder.js'
+import { EXIT, plain, printResult, UsageError } from './output/print.js'
 
 type Options = { data: string; head: string; accept?: boolean; json?: boolean }
 
@@ -24,32 +23,24 @@ export function register(program: Command): void {
     })
 }
 
-async function adopt({ data, head, accept = false, json = false }: Options): Promise<number> {
-  const done = await adoptData(data, head, (found) => accept || isClean(found)).catch(whileRunning)
-  if (done === null) throw new UsageError(`there is no journal in ${data} (--data)`)
-  if (json) printJson({ ...done })
-  else {
-    tell(done.found)
-    print(
-      done.kind === 'adopted'
-        ? `adopted up to line ${done.found.upto}; head ${done.head.upto} is in ${plain(head)}`
-        : 'nothing was written: look at what is listed, then say --accept',
-    )
-  }
-  return done.kind === 'adopted' ? EXIT.ok : EXIT.incomplete
-}
-
-function tell({ upto, lines, capsules, unsigned, orphans, secondHead }: Examined): void {
-  print(
-    `version 1, ${lines} lines here up to line ${upto}, ${capsules} capsules: every signature holds`,
+async function adopt({ data, head, accept = false, ...options }: Options): Promise<number> {
+  const done = await adoptData(data, head, (found) => accept || isClean(found)).catch(
+    ifLocked(({ message }) => `${message}: stop the gate first`),
   )
-  for (const { seq, type } of unsigned) print(`  not signed: line ${seq}, ${plain(type)}`)
-  for (const id of orphans)
-    print(`  without an end: call ${plain(id)}; the next start concludes it`)
-  if (secondHead === 'missing') print('  no second head: lines may be missing at the end')
+  if (done === null) throw new UsageError(`there is no journal in ${data} (--data)`)
+  const adopted = done.kind === 'adopted'
+  printResult(options, done, () => [
+    ...describe(done.found),
+    adopted
+      ? `adopted up to line ${done.found.upto}; head ${done.head.upto} is in ${plain(head)}`
+      : 'nothing was written: look at what is listed, then say --accept',
+  ])
+  return adopted ? EXIT.ok : EXIT.incomplete
 }
 
-function whileRunning(error: unknown): never {
-  if (!(error instanceof GateError) || error.code !== 'locked') throw error
-  throw new Error(`${error.message}: stop the gate first`)
-}
+const describe = ({ upto, lines, capsules, unsigned, orphans, secondHead }: Examined): string[] => [
+  `version 1, ${lines} lines here up to line ${upto}, ${capsules} capsules: every signature holds`,
+  ...unsigned.map(({ seq, type }) => `  not signed: line ${seq}, ${plain(type)}`),
+  ...orphans.map((id) => `  without an end: call ${plain(id)}; the next start concludes it`),
+  ...(secondHead === 'missing' ? ['  no second head: lines may be missing at the end'] : []),
+]

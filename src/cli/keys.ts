@@ -6,8 +6,8 @@ import { rotateKeys } from '../adapters/keys/rotate.js'
 import { whpk } from '../adapters/webhook/sign.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { SigningPurpose } from '../ports/signer.js'
-import { folderOf, mayMake } from './data-folder.js'
-import { painter, print, printJson, table } from './output.js'
+import { folderOf, mayMake } from './access/data-folder.js'
+import { painter, printResult, table } from './output/print.js'
 
 type Options = { dir: string; config?: string; json?: boolean }
 
@@ -27,16 +27,12 @@ export function register(program: Command): void {
 
   add('create', 'make one Ed25519 key per purpose, epoch 1').action(async (options: Options) => {
     mayMake(options, options.dir)
-    const made = await createKeys(options.dir)
-    if (options.json) printJson({ keys: made })
-    else show(made)
+    printKeys(options, await createKeys(options.dir))
   })
 
-  add('list', 'show every epoch; no private key is printed').action((options: Options) => {
-    const all = listKeys(options.dir)
-    if (options.json) printJson({ keys: all })
-    else show(all)
-  })
+  add('list', 'show every epoch; no private key is printed').action((options: Options) =>
+    printKeys(options, listKeys(options.dir)),
+  )
 
   add('rotate', 'begin a new epoch and destroy the private key of the old one')
     .addOption(
@@ -44,34 +40,35 @@ export function register(program: Command): void {
     )
     .action(async (options: Options & { purpose: SigningPurpose }) => {
       const rotated = await rotateKeys(options.dir, options.purpose)
-      if (options.json) printJson(rotated)
-      else {
-        show([rotated.retired, rotated.active])
-        print(`Give auditors the new keyring: capsule-gate keys export --dir ${options.dir}`)
-      }
+      printResult(options, rotated, () => [
+        ...rowsOf([rotated.retired, rotated.active]),
+        `Give auditors the new keyring: capsule-gate keys export --dir ${options.dir}`,
+      ])
     })
 
   add('export', 'print the public keyring that verifiers pin')
     .option('--webhook', 'only the webhook keys, as receivers of webhooks take them (whpk_…)')
     .action((options: Options & { webhook?: boolean }) => {
       const keyring = exportKeyring(options.dir)
-      if (options.webhook === true) showWebhookKeys(keyring.keys, options.json === true)
-      else if (options.json) printJson(keyring)
-      else print(JSON.stringify(keyring, null, 2))
+      if (options.webhook !== true) {
+        return printResult(options, keyring, () => JSON.stringify(keyring, null, 2))
+      }
+      const own = webhookKeys(keyring.keys)
+      printResult(options, { keys: own }, () => table(own.map(({ key, status }) => [key, status])))
     })
 }
 
 /** Newest first: a receiver accepts the retired one while deliveries signed with it are under way. */
-function showWebhookKeys(keys: readonly PublicKeyRecord[], json: boolean): void {
-  const own = keys
+const webhookKeys = (keys: readonly PublicKeyRecord[]) =>
+  keys
     .filter(({ purpose }) => purpose === 'webhook')
     .map(({ public_key, status, epoch }) => ({ key: whpk(public_key), status, epoch }))
     .reverse()
-  if (json) printJson({ keys: own })
-  else for (const line of table(own.map(({ key, status }) => [key, status]))) print(line)
-}
 
-function show(keys: readonly OwnKey[]): void {
+const printKeys = (options: Options, keys: readonly OwnKey[]): void =>
+  printResult(options, { keys }, () => rowsOf(keys))
+
+function rowsOf(keys: readonly OwnKey[]): string[] {
   const paint = painter(process.stdout)
   const rows = keys.map((key) => [
     key.purpose,
@@ -81,10 +78,8 @@ function show(keys: readonly OwnKey[]): void {
     key.valid_to === undefined ? '' : `to ${key.valid_to}`,
     key.kid,
   ])
-  for (const line of table(rows, (cell) => {
+  return table(rows, (cell) => {
     if (cell === 'active') return paint('green', cell)
     return cell === 'retired' ? paint('dim', cell) : cell
-  })) {
-    print(line)
-  }
+  })
 }

@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { readFileSync } from '../adapters/disk/files.js'
 import { GateError } from '../core/error.js'
-import { EXIT, plain, UsageError } from './output.js'
+import { EXIT, messageOf, plain, UsageError } from './output/print.js'
 
 type Registers = { register(program: Command): void }
 
@@ -13,7 +13,7 @@ type Registers = { register(program: Command): void }
 const COMMANDS: Readonly<Record<string, () => Promise<Registers>>> = {
   demo: () => import('./demo/demo.js'),
   init: () => import('./init/init.js'),
-  serve: () => import('./serve.js'),
+  serve: () => import('./serve/serve.js'),
   tokens: () => import('./tokens.js'),
   config: () => import('./config.js'),
   manifest: () => import('./manifest/manifest.js'),
@@ -51,16 +51,15 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has printed its own message; asking for help is no mistake.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    process.stderr.write(`capsule-gate: ${messageOf(error)}\n`)
+    process.stderr.write(`capsule-gate: ${describe(error)}\n`)
     return error instanceof UsageError ? EXIT.usage : EXIT.failed
   }
 }
 
-/** Several problems stand on lines of their own; what a line holds is shown, never obeyed. */
-function messageOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
-  const hint = error instanceof GateError ? `\n${error.hint}` : ''
-  return `${text}${hint}`.split('\n').map(plain).join('\n  ')
+/** Several problems stand on lines of their own; control characters in them are spelled out. */
+function describe(error: unknown): string {
+  const wayOut = error instanceof GateError ? `\n${error.hint}` : ''
+  return `${messageOf(error)}${wayOut}`.split('\n').map(plain).join('\n  ')
 }
 
 function version(): string {

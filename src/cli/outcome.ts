@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { Capsule } from '../core/capsule/model.js'
-import { type AdminTarget, adminOptions, callAdmin } from './admin-client.js'
-import { print, printJson } from './output.js'
+import { type AdminTarget, adminOptions, callAdmin } from './access/admin-client.js'
+import { printResult } from './output/print.js'
 
-type Options = AdminTarget & { status: string; ref: string; json?: boolean }
+type Options = AdminTarget & { status: string; ref: string }
 
 const HELP = `
 The action's own capsule stays as it is; the outcome is a signed statement beside it, with the same
@@ -24,14 +24,8 @@ export function register(program: Command): void {
     .action(async (action_id: string, options: Options) => {
       const { status, ref } = options
       const body = { action_id, status, ref }
-      const done = await callAdmin<{ action_id: string; capsule: Capsule }>(
-        options,
-        'POST',
-        '/v1/outcomes',
-        body,
-      )
-      if (options.json === true) printJson(done)
-      else
-        print(`${done.capsule.capsule_id}  ${done.capsule.effect?.status ?? ''}  of ${action_id}`)
+      const done = await callAdmin<{ capsule: Capsule }>(options, 'POST', '/v1/outcomes', body)
+      const { capsule_id, effect } = done.capsule
+      printResult(options, done, () => `${capsule_id}  ${effect?.status ?? ''}  of ${action_id}`)
     })
 }

@@ -8,12 +8,13 @@ import {
   readTokens,
   revokeTokens,
 } from '../adapters/identity/tokens.js'
-import { folderOptions, mayMake } from './data-folder.js'
-import { print, printJson, table, UsageError } from './output.js'
+import { folderOptions, mayMake } from './access/data-folder.js'
+import { print, printResult, table, UsageError } from './output/print.js'
 
 type Options = { dir: string; config?: string; json?: boolean }
+type Grant = { role: Role; name: string; group: string[]; developer?: string; machine?: true }
 
-/** stdout is the token alone, so that it can go straight into a secret store; the rest is talk. */
+/** stdout is the token alone, so that it can go straight into a secret store; the rest is on stderr. */
 export function register(program: Command): void {
   const tokens = program.command('tokens').description('make, list and revoke access tokens')
   const add = (name: string, description: string): Command =>
@@ -29,48 +30,38 @@ export function register(program: Command): void {
     .option('--group <group...>', 'roles that policies or approvals ask for', [])
     .option('--machine', 'for a program: what it decides is recorded as policy, never as a human')
     .option('--developer <name>', 'what capsules name as developer (agents)')
-    .action(
-      (
-        options: Options & {
-          role: Role
-          name: string
-          group: string[]
-          developer?: string
-          machine?: boolean
-        },
-      ) => {
-        const { dir, role, name, group, developer, machine } = options
-        mayMake(options, dir)
-        const { token, record } = createToken(dir, {
-          role,
-          name,
-          groups: group,
-          ...(developer === undefined ? {} : { developer }),
-          ...(machine === true ? { machine } : {}),
-          now: new Date(),
-        })
-        print(token)
-        say(`${role} ${name}: shown once, kept as sha256 ${record.sha256} in ${resolve(dir)}`)
-      },
-    )
+    .action((options: Options & Grant) => {
+      const { dir, role, name, group: groups, developer, machine } = options
+      mayMake(options, dir)
+      const { token, record } = createToken(dir, {
+        role,
+        name,
+        groups,
+        ...(developer !== undefined && { developer }),
+        ...(machine && { machine }),
+        now: new Date(),
+      })
+      print(token)
+      note(`${role} ${name}: shown once, kept as sha256 ${record.sha256} in ${resolve(dir)}`)
+    })
 
   add('list', 'names, roles and hashes; never a token')
     .option('--json', 'print JSON')
-    .action(({ dir, json }: Options) => {
-      mustBeThere(dir)
-      const all = readTokens(dir)
-      if (json === true) printJson({ tokens: all })
-      else {
-        const rows = all.map((t) => [
-          t.role,
-          t.name,
-          t.groups.join(','),
-          t.machine ? 'machine' : '',
-          t.created_at,
-          t.sha256,
-        ])
-        for (const line of table(rows)) print(line)
-      }
+    .action((options: Options) => {
+      mustBeThere(options.dir)
+      const all = readTokens(options.dir)
+      printResult(options, { tokens: all }, () =>
+        table(
+          all.map(({ role, name, groups, machine, created_at, sha256 }) => [
+            role,
+            name,
+            groups.join(','),
+            machine ? 'machine' : '',
+            created_at,
+            sha256,
+          ]),
+        ),
+      )
     })
 
   add('revoke', 'every token of that name stops working, in running gates within a second')
@@ -79,7 +70,7 @@ export function register(program: Command): void {
       mustBeThere(dir)
       const count = revokeTokens(dir, name)
       if (count === 0) throw new UsageError(`there is no token for ${name} in ${dir}`)
-      say(`${name}: ${count} revoked`)
+      note(`${name}: ${count} revoked`)
     })
 }
 
@@ -88,6 +79,6 @@ function mustBeThere(dir: string): void {
     throw new UsageError(`there is no data folder ${dir}: name --config or --dir`)
 }
 
-const say = (line: string): void => {
+const note = (line: string): void => {
   process.stderr.write(`${line}\n`)
 }

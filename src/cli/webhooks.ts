@@ -3,48 +3,44 @@ import { readOutbox } from '../adapters/webhook/file.js'
 import { placeOrder } from '../adapters/webhook/orders.js'
 import type { OutboxState } from '../adapters/webhook/state.js'
 import { webhookFolder } from '../app/webhooks.js'
-import { folderOptions } from './data-folder.js'
-import { plain, print, printJson, table, UsageError } from './output.js'
+import { folderOptions } from './access/data-folder.js'
+import { plain, printResult, table, UsageError } from './output/print.js'
 
 type Options = { data: string; json?: boolean; endpoint?: string }
 
-/** Looks at the outbox of a gate, running or not; changes go to it as orders it carries out itself. */
+/** Reads the outbox of a gate, running or not; changes go to it as orders that the gate carries out. */
 export function register(program: Command): void {
   const webhooks = program.command('webhooks').description('notifications: state, losses, replay')
   const add = (name: string, description: string): Command =>
     folderOptions(webhooks.command(name).description(description)).option('--json', 'for programs')
 
   add('ls', 'endpoints, and what waits for each').action((options: Options) => {
-    const rows = endpoints(outbox(options))
-    if (options.json) printJson({ endpoints: rows })
-    else if (rows.length === 0) print('No endpoints.')
-    else {
-      show(
-        ['endpoint', 'state', 'pending', 'next attempt', 'dead', 'url'],
-        rows.map(({ name, disabled, pending, next, dead, url }) => [
-          name,
-          disabled === null ? 'on' : `disabled ${disabled}`,
-          String(pending),
-          next ?? '-',
-          String(dead),
-          url,
-        ]),
-      )
-    }
+    const all = endpoints(outbox(options))
+    const head = ['endpoint', 'state', 'pending', 'next attempt', 'dead', 'url']
+    const rows = all.map(({ name, disabled, pending, next, dead, url }) => [
+      name,
+      disabled === null ? 'on' : `disabled ${disabled}`,
+      String(pending),
+      next ?? '-',
+      String(dead),
+      url,
+    ])
+    printResult(options, { endpoints: all }, () => tableOf(head, rows, 'No endpoints.'))
   })
 
   add('dead', 'dead letters, oldest first')
     .option('--endpoint <name>', 'of this one alone')
     .action((options: Options) => {
-      const letters = lettersOf(options)
-      if (options.json) printJson({ dead: letters })
-      else if (letters.length === 0) print('No dead letters.')
-      else {
-        show(
-          ['id', 'endpoint', 'event', 'since', 'why'],
-          letters.map(({ id, endpoint, type, since, why }) => [id, endpoint, type, since, why]),
-        )
-      }
+      const dead = deadOf(options)
+      const head = ['id', 'endpoint', 'event', 'since', 'why']
+      const rows = dead.map(({ id, endpoint, type, since, why }) => [
+        id,
+        endpoint,
+        type,
+        since,
+        why,
+      ])
+      printResult(options, { dead }, () => tableOf(head, rows, 'No dead letters.'))
     })
 
   add('replay', 'send dead letters again, under their ids')
@@ -54,14 +50,14 @@ export function register(program: Command): void {
       if ((ids.length === 0) === (options.endpoint === undefined)) {
         throw new UsageError('name either ids or --endpoint')
       }
-      const known = lettersOf(options).map(({ id }) => id)
+      const known = deadOf(options).map(({ id }) => id)
       const unknown = ids.find((id) => !known.includes(id))
       if (unknown !== undefined) throw new UsageError(`${plain(unknown)} is no dead letter`)
       const chosen = ids.length === 0 ? known : ids
       if (chosen.length > 0) {
         placeOrder(webhookFolder(options.data), { kind: 'replay', ids: chosen })
       }
-      ordered(options, `${chosen.length} to be sent again`)
+      printOrdered(options, `${chosen.length} to be sent again`)
     })
 
   add('enable', 'use an endpoint again that answered 410')
@@ -71,7 +67,7 @@ export function register(program: Command): void {
         throw new UsageError(`there is no endpoint ${plain(endpoint)}`)
       }
       placeOrder(webhookFolder(options.data), { kind: 'enable', endpoint })
-      ordered(options, `${endpoint} to be enabled`)
+      printOrdered(options, `${endpoint} to be enabled`)
     })
 }
 
@@ -82,31 +78,28 @@ function outbox({ data }: Options): OutboxState {
   return state
 }
 
-const lettersOf = (options: Options) =>
+const deadOf = (options: Options) =>
   [...outbox(options).dead.values()].filter(
     ({ endpoint }) => options.endpoint === undefined || endpoint === options.endpoint,
   )
 
 function endpoints(state: OutboxState) {
   return [...state.endpoints].map(([name, { url, disabled }]) => {
-    const pending = [...state.pending.values()].filter(({ endpoint }) => endpoint === name)
-    const next = Math.min(...pending.map((delivery) => delivery.next))
-    return {
-      name,
-      url,
-      disabled,
-      pending: pending.length,
-      next: pending.length === 0 ? null : new Date(next).toISOString(),
-      dead: [...state.dead.values()].filter(({ endpoint }) => endpoint === name).length,
-    }
+    const waiting = [...state.pending.values()].filter(({ endpoint }) => endpoint === name)
+    const pending = waiting.length
+    const at = Math.min(...waiting.map((delivery) => delivery.next))
+    const next = pending === 0 ? null : new Date(at).toISOString()
+    const dead = [...state.dead.values()].filter(({ endpoint }) => endpoint === name).length
+    return { name, url, disabled, pending, next, dead }
   })
 }
 
-function show(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  for (const line of table([head, ...rows.map((row) => row.map(plain))])) print(line)
-}
+const tableOf = (head: string[], rows: string[][], none: string): string | string[] =>
+  rows.length === 0 ? none : table([head, ...rows.map((row) => row.map(plain))])
 
-function ordered({ json }: Options, what: string): void {
-  if (json) printJson({ ordered: what })
-  else print(`${what}: within seconds where the gate runs, else at its next start.`)
-}
+const printOrdered = (options: Options, ordered: string): void =>
+  printResult(
+    options,
+    { ordered },
+    () => `${ordered}: within seconds where the gate runs, else at its next start.`,
+  )

@@ -5,11 +5,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll, beforeAll } from '@jest/globals'
 import { createToken, ROLES, type Role } from '../../src/adapters/identity/tokens.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { POLICIES } from '../support/rig.js'
+import { cli, MAIN, type Ran } from './support.js'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'main.js')
 const AGENT = 'cg_agent_for-command-tests'
 
 /** An installation on disk, an upstream, and the shipped command in front of it. */
@@ -91,6 +92,22 @@ export async function install(): Promise<Installation> {
       rmSync(home, { recursive: true, force: true })
     },
   }
+}
+
+/** An installation whose gate runs for all tests of a file. */
+export function running() {
+  const at = {
+    home: undefined as unknown as Installation,
+    gate: undefined as unknown as Serving,
+    run: (args: readonly string[], role: Role = 'operator'): Promise<Ran> =>
+      cli([...args, '--url', at.gate.admin, '--token-file', at.home.tokenFile[role]]),
+  }
+  beforeAll(async () => {
+    at.home = await install()
+    at.gate = await at.home.start()
+  })
+  afterAll(() => at.home.close())
+  return at
 }
 
 async function serving(child: ChildProcess): Promise<Serving> {

@@ -1,36 +1,17 @@
-import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type Detail, detail, type Plane, startPlane, waiting } from '../mounts/approver/harness.js'
+import { cli, type Ran } from './support.js'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'main.js')
-type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
-
-/** The shipped command; not spawnSync, since the gate it talks to runs here. */
-function cli(args: readonly string[], env: Record<string, string>): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, [MAIN, 'approvals', ...args], {
-      env: { PATH: process.env.PATH, ...env },
-    })
-    let out = ''
-    let err = ''
-    child.stdout.on('data', (chunk) => {
-      out += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      err += chunk
-    })
-    child.on('close', (code) => resolve({ code, out, err }))
-  })
-}
+const approvals = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> =>
+  cli(['approvals', ...args], { env })
 
 let plane: Plane
 let order = 0
 const next = () => waiting(plane, `o-${++order}`)
 const run = (...args: string[]): Promise<Ran> =>
-  cli(args, { GATE_ADMIN_URL: plane.url, GATE_ADMIN_TOKEN: plane.tokens.approver })
+  approvals(args, { GATE_ADMIN_URL: plane.url, GATE_ADMIN_TOKEN: plane.tokens.approver })
 const state = async ({ approval_id }: Detail) => (await detail(plane, approval_id)).state
 
 beforeAll(async () => {
@@ -121,8 +102,8 @@ describe('approvals', () => {
     await new Promise<void>((resolve) => liar.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(liar.address() as AddressInfo).port}`
     const env = { GATE_ADMIN_URL: url, GATE_ADMIN_TOKEN: 'x' }
-    const shown = await cli(['show', item.approval_id], env)
-    const decided = await cli(['approve', item.approval_id, item.document_digest], env)
+    const shown = await approvals(['show', item.approval_id], env)
+    const decided = await approvals(['approve', item.approval_id, item.document_digest], env)
     liar.closeAllConnections()
     liar.close()
     expect([shown.code, decided.code, posted]).toEqual([1, 1, []])
@@ -131,8 +112,8 @@ describe('approvals', () => {
 
   it('says what is missing: no token, an agent token, an unknown id', async () => {
     const env = { GATE_ADMIN_URL: plane.url }
-    expect((await cli(['ls'], env)).code).toBe(2)
-    const agent = await cli(['ls'], { ...env, GATE_ADMIN_TOKEN: plane.tokens.agent })
+    expect((await approvals(['ls'], env)).code).toBe(2)
+    const agent = await approvals(['ls'], { ...env, GATE_ADMIN_TOKEN: plane.tokens.agent })
     expect([agent.code, agent.err]).toEqual([1, expect.stringContaining('403')])
     expect((await run('show', '../keys')).code).toBe(1)
   })

@@ -7,17 +7,24 @@ import { sampleCapsule } from '../core/statement/sample.js'
 import { SMALLEST } from '../support/lines.js'
 import { type JournalKeys, type SealedJournal, sealedJournal } from '../support/sealed-journal.js'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'main.js')
+/** The built command. */
+export const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'main.js')
 export type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
 
 /** The built command in its own process, as a user runs it. */
 export async function cli(
   args: readonly string[],
-  options: { stdin?: string | Readable; cwd?: string; node?: readonly string[] } = {},
+  options: {
+    stdin?: string | Readable
+    cwd?: string
+    node?: readonly string[]
+    /** Instead of this process's own. */
+    env?: NodeJS.ProcessEnv
+  } = {},
 ): Promise<Ran> {
   const child = spawn(process.execPath, [...(options.node ?? []), MAIN, ...args], {
     cwd: options.cwd,
-    env: { ...process.env, NO_COLOR: '' },
+    env: { PATH: process.env.PATH, ...(options.env ?? process.env), NO_COLOR: '' },
   })
   let out = ''
   let err = ''
@@ -33,6 +40,35 @@ export async function cli(
   else child.stdin.end(options.stdin ?? '')
   const [code] = await once(child, 'close')
   return { code, out, err }
+}
+
+/** `serve` in a process of its own for as long as `use` runs; it has stopped after. */
+export async function serving<T>(
+  args: readonly string[],
+  cwd: string,
+  use: (url: string) => Promise<T>,
+): Promise<T> {
+  const child = spawn(process.execPath, [MAIN, 'serve', ...args, '--port', '0'], {
+    cwd,
+    env: { ...process.env, GATE_LISTENERS__ADMIN__PORT: '0' },
+  })
+  const ended = once(child, 'close')
+  try {
+    let err = ''
+    child.stdout.resume()
+    const url = await new Promise<string>((resolve, reject) => {
+      child.stderr.on('data', (chunk) => {
+        err += chunk
+        const [, found] = /agents connect to +(\S+)\n/.exec(err) ?? []
+        if (found !== undefined) resolve(found)
+      })
+      child.on('close', () => reject(new Error(`serve ended: ${err}`)))
+    })
+    return await use(url)
+  } finally {
+    child.kill('SIGTERM')
+    await ended
+  }
 }
 
 /** A gate's journal of these capsules, signed for real: a batch of a dispatch, its capsule and a head for each. */

@@ -1,26 +1,24 @@
 import { join } from 'node:path'
-import { existsSync, readdirSync, readFileSync } from '../../adapters/disk/files.js'
+import { readFileSync, statSync } from '../../adapters/disk/files.js'
 import type { Crypto } from '../../core/crypto/crypto.js'
-import { type Class1Result, verifyCapsule, verifyDisclosure, verifyLedger } from '../../verify.js'
-import type { Case } from './conformance.js'
+import {
+  type Class1Result,
+  type DisclosureResult,
+  verifyCapsule,
+  verifyDisclosure,
+  verifyLedger,
+} from '../../verify.js'
+import { type Case, list } from './conformance.js'
 
 /**
  * The vectors of the agent action capsule project. Their README defines conformance as agreement on
  * ok, check numbers and severities, derived modes and capsule_id; codes and details are ours.
  */
-type Expected = {
-  readonly ok: boolean
+type Expected = Pick<Class1Result, 'ok' | 'capsule_id_recomputed'> & {
   readonly findings: readonly { readonly check: number | null; readonly severity: string }[]
   readonly derived: Readonly<Record<string, string>> | null
-  readonly capsule_id_recomputed: string | null
 }
-type DisclosureExpected = {
-  readonly ok: boolean
-  readonly capsule: Expected
-  readonly disclosures_checked: number
-  readonly disclosures_matched: number
-  readonly disclosure_findings: readonly { readonly code: string; readonly member: string }[]
-}
+type DisclosureExpected = Omit<DisclosureResult, 'capsule'> & { readonly capsule: Expected }
 
 /** Vectors of draft -03: a verifier of -01 must say this instead, and no more. */
 const CROSS_PARTY: readonly string[] = [
@@ -39,30 +37,30 @@ export function capsuleCases(root: string, crypto: Crypto): Case[] {
     ...folders(class1).map((name): Case => {
       const { input, expected } = load(join(class1, name))
       const [draft01, note] = asDraft01(name)
-      if (Array.isArray(expected.results)) {
-        const { results } = verifyLedger(input, options)
-        const wanted = (expected.results as Expected[]).map(draft01)
-        return compare('aac/class1', name, wanted.map(said), results.map(said), note)
+      const isLedger = Array.isArray(expected.results)
+      const wanted = (isLedger ? expected.results : [expected]) as Expected[]
+      const results = isLedger
+        ? verifyLedger(input, options).results
+        : [verifyCapsule(input, options)]
+      return {
+        suite: 'aac/class1',
+        name,
+        expected: String(wanted.map(draft01).map(describe)),
+        actual: String(results.map(describe)),
+        note,
       }
-      const wanted = draft01(expected as Expected)
-      return compare('aac/class1', name, said(wanted), said(verifyCapsule(input, options)), note)
     }),
     ...folders(envelopes).map((name): Case => {
       const { input, expected } = load(join(envelopes, name))
-      const wanted = saidOfEnvelope(expected as DisclosureExpected)
-      const actual = saidOfEnvelope(verifyDisclosure(input, options))
-      return compare('aac/disclosure-envelope', name, wanted, actual, null)
+      const wanted = describeEnvelope(expected as DisclosureExpected)
+      const actual = describeEnvelope(verifyDisclosure(input, options))
+      return { suite: 'aac/disclosure-envelope', name, expected: wanted, actual, note: null }
     }),
   ]
 }
 
 const folders = (path: string): string[] =>
-  existsSync(path)
-    ? readdirSync(path, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map((entry) => entry.name)
-        .sort()
-    : []
+  list(path).filter((name) => statSync(join(path, name)).isDirectory())
 
 function load(folder: string): { input: Uint8Array; expected: { results?: unknown } } {
   const expected: unknown = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8'))
@@ -85,7 +83,7 @@ function asDraft01(name: string): [(expected: Expected) => Expected, string | nu
   return [(expected) => expected, null]
 }
 
-const said = (result: Expected | Class1Result): string => {
+const describe = (result: Expected | Class1Result): string => {
   const findings = result.findings.map(({ check, severity }) => `${check ?? '-'}:${severity}`)
   const { effect_mode, attestation_mode, ledger_mode, ...more } = {
     ...(result.derived as Record<string, string> | null),
@@ -95,18 +93,10 @@ const said = (result: Expected | Class1Result): string => {
   return [result.ok ? 'ok' : 'not ok', ...findings, modes, id].join(' ')
 }
 
-const saidOfEnvelope = (result: DisclosureExpected): string =>
+const describeEnvelope = (result: DisclosureExpected | DisclosureResult): string =>
   [
     result.ok ? 'ok' : 'not ok',
     `${result.disclosures_matched}/${result.disclosures_checked}`,
     ...result.disclosure_findings.map(({ code, member }) => `${member}:${code}`),
-    `capsule ${said(result.capsule)}`,
+    `capsule ${describe(result.capsule)}`,
   ].join(' ')
-
-const compare = (
-  suite: string,
-  name: string,
-  expected: string | string[],
-  actual: string | string[],
-  note: string | null,
-): Case => ({ suite, name, expected: String(expected), actual: String(actual), note })

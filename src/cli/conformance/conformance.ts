@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
-import { existsSync } from '../../adapters/disk/files.js'
+import { existsSync, readdirSync } from '../../adapters/disk/files.js'
 import type { Crypto } from '../../core/crypto/crypto.js'
 import { nobleCrypto } from '../../core/crypto/noble.js'
-import { EXIT, painter, plain, print, printJson, table } from '../output.js'
+import { EXIT, painter, plain, printResult, table } from '../output/print.js'
 import { capsuleCases } from './capsule.js'
 import { coseCases } from './cose.js'
 
-/** One public vector: what its makers, or our stated policy, expect, and what the verifier said. */
+/** One public vector: what its makers, or our stated policy, expect, and what the verifier found. */
 export type Case = {
   readonly suite: string
   readonly name: string
@@ -16,6 +16,9 @@ export type Case = {
   /** Where the expectation is not the vector's own: which rule of ours, or which draft, it follows. */
   readonly note: string | null
 }
+
+export const list = (folder: string): string[] =>
+  existsSync(folder) ? readdirSync(folder).sort() : []
 
 const ENGINES: Readonly<Record<string, Crypto>> = { node: nodeCrypto, noble: nobleCrypto }
 type Options = { engine: string; json?: boolean; allowMissing?: boolean }
@@ -34,45 +37,33 @@ export function register(program: Command): void {
     .option('--allow-missing', 'exit 0 when the directory holds no vectors')
     .action((directory: string, options: Options) => {
       const crypto = ENGINES[options.engine] ?? nodeCrypto
-      const cases = existsSync(directory)
-        ? [...capsuleCases(directory, crypto), ...coseCases(directory, crypto)]
-        : []
-      const differing = cases.filter((one) => one.expected !== one.actual)
-      if (options.json) {
-        printJson({
-          engine: crypto.name,
-          run: cases.length,
-          disagreements: differing.length,
-          cases,
-        })
-      } else if (cases.length > 0) show(cases)
-      if (!options.json) {
-        print(cases.length === 0 ? 'vectors: not present' : `vectors: ${cases.length} run`)
-      }
-      process.exitCode = exitCode(cases.length, differing.length, options.allowMissing === true)
+      const cases = [...capsuleCases(directory, crypto), ...coseCases(directory, crypto)]
+      const run = cases.length
+      const disagreements = cases.filter(({ expected, actual }) => expected !== actual).length
+      printResult(options, { engine: crypto.name, run, disagreements, cases }, () =>
+        run === 0
+          ? 'vectors: not present'
+          : [
+              ...describe(cases),
+              `${run - disagreements} agree, ${disagreements} differ`,
+              `vectors: ${run} run`,
+            ],
+      )
+      // A pass needs at least one vector, or the caller's permission.
+      const passed = run === 0 ? options.allowMissing === true : disagreements === 0
+      process.exitCode = passed ? EXIT.ok : EXIT.failed
     })
 }
 
-/** Nothing run is nothing shown: a pass needs at least one vector, or the caller's word. */
-function exitCode(run: number, differing: number, allowMissing: boolean): number {
-  if (run === 0) return allowMissing ? EXIT.ok : EXIT.failed
-  return differing === 0 ? EXIT.ok : EXIT.failed
-}
-
-function show(cases: readonly Case[]): void {
+function describe(cases: readonly Case[]): string[] {
   const paint = painter(process.stdout)
-  const rows = cases.map((one) => {
-    const agrees = one.expected === one.actual
-    const said = agrees ? one.actual : `${one.actual}, expected ${one.expected}`
-    const note = one.note === null ? '' : `(${one.note})`
-    return [agrees ? 'agrees' : 'DIFFERS', one.suite, one.name, plain(`${said} ${note}`.trimEnd())]
+  const rows = cases.map(({ suite, name, expected, actual, note }) => {
+    const agrees = expected === actual
+    const result = agrees ? actual : `${actual}, expected ${expected}`
+    const text = note === null ? result : `${result} (${note})`
+    return [agrees ? 'agrees' : 'DIFFERS', suite, name, plain(text.trimEnd())]
   })
-  for (const line of table(rows, (cell, column) => {
-    if (column !== 0) return cell
-    return paint(cell === 'agrees' ? 'green' : 'red', cell)
-  })) {
-    print(line)
-  }
-  const differing = rows.filter(([state]) => state === 'DIFFERS').length
-  print(`${cases.length - differing} agree, ${differing} differ`)
+  return table(rows, (cell, column) =>
+    column === 0 ? paint(cell === 'agrees' ? 'green' : 'red', cell) : cell,
+  )
 }

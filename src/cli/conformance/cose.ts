@@ -1,10 +1,10 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
-import { existsSync, readdirSync, readFileSync } from '../../adapters/disk/files.js'
+import { existsSync, readFileSync } from '../../adapters/disk/files.js'
 import type { Crypto } from '../../core/crypto/crypto.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import { verifySign1 } from '../../verify.js'
-import type { Case } from './conformance.js'
+import { type Case, list } from './conformance.js'
 
 /** COSE_Sign1 vectors of two other makers. Neither carries a protected kid, so the key is pinned. */
 export const coseCases = (root: string, crypto: Crypto): Case[] => [
@@ -19,19 +19,12 @@ function scittCases(folder: string, crypto: Crypto): Case[] {
     .filter((name) => existsSync(join(folder, name, 'statement.cose')))
     .map((name) => {
       const read = (file: string): Buffer => readFileSync(join(folder, name, file))
-      const expected = JSON.parse(read('expected.json').toString()) as {
-        statement_signature_valid: boolean
-      }
-      const pinned = pin(createPublicKey(read('issuer-key.pub').toString()))
-      const result =
-        pinned === null ? null : verifySign1(read('statement.cose'), { keys: [], crypto, pinned })
-      return {
-        suite: 'cose/scitt-cose-v1',
-        name,
-        expected: word(expected.statement_signature_valid),
-        actual: word(result?.ok === true),
-        note: null,
-      }
+      const { statement_signature_valid: valid } = JSON.parse(String(read('expected.json')))
+      const pinned = pin(createPublicKey(String(read('issuer-key.pub'))))
+      const ok =
+        pinned !== null && verifySign1(read('statement.cose'), { keys: [], crypto, pinned }).ok
+      const suite = 'cose/scitt-cose-v1'
+      return { suite, name, expected: word(valid), actual: word(ok), note: null }
     })
 }
 
@@ -54,14 +47,14 @@ function workingGroupCases(folder: string, set: string, crypto: Crypto): Case[] 
       const vector = JSON.parse(readFileSync(join(folder, file), 'utf8')) as WorkingGroupVector
       const refusal = policy(vector)
       const key = vector.input.sign0?.key
-      const pinned = key === undefined ? ANY_KEY : pin(fromVector(key))
+      const pinned = (key && pin(fromVector(key))) ?? ANY_KEY
       const cose = Buffer.from(vector.output.cbor, 'hex')
-      const result = verifySign1(cose, { keys: [], crypto, pinned: pinned ?? ANY_KEY })
+      const { ok } = verifySign1(cose, { keys: [], crypto, pinned })
       return {
         suite: `cose/cose-wg-examples/${set}`,
         name: file.replace(/\.json$/, ''),
         expected: word(vector.fail !== true && refusal === null),
-        actual: word(result.ok),
+        actual: word(ok),
         note: vector.fail === true ? null : refusal,
       }
     })
@@ -108,5 +101,4 @@ function pin(key: KeyObject): PublicKeyRecord | null {
   return p256 ? { ...record, alg: -7, public_key: spki.subarray(26).toString('hex') } : null
 }
 
-const list = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder).sort() : [])
 const word = (accepted: boolean): string => (accepted ? 'accepted' : 'refused')

@@ -4,11 +4,11 @@ import { ORDERS } from './tool.js'
 
 /** What the demonstration's agents try, and the verdicts it would be a defect not to get. */
 export type DemoCall = {
-  readonly agent: DemoAgent
-  readonly order: string
   readonly amount: string
+  readonly order: string
   readonly verdict: VerdictClass
   readonly effect: string | null
+  readonly agent: DemoAgent
 }
 export type Happened = {
   readonly call: DemoCall
@@ -18,28 +18,16 @@ export type Happened = {
   readonly refusal: string | null
 }
 
-const refund = (
-  amount: string,
-  order: string,
-  verdict: VerdictClass,
-  effect: string | null,
-  agent: DemoAgent = 'support-bot',
-): DemoCall => ({
-  agent,
-  order,
-  amount,
-  verdict,
-  effect,
-})
+const BOT = { order: ORDERS.known, agent: 'support-bot' } as const
 
 export const CALLS: readonly DemoCall[] = [
-  refund('40.00', ORDERS.known, 'executed', 'confirmed'),
-  refund('40.00', ORDERS.unknown, 'executed', 'failed'),
-  refund('750.00', ORDERS.known, 'blocked', null),
-  refund('40.00', ORDERS.known, 'denied', null, 'intern-bot'),
-  refund('40.00', ORDERS.slow, 'timeout', 'dispatched'),
-  refund('40.00', ORDERS.cut, 'errored', 'dispatched'),
-  refund('250.00', ORDERS.known, 'hitl_dispatched', null),
+  { ...BOT, amount: '40.00', verdict: 'executed', effect: 'confirmed' },
+  { ...BOT, amount: '40.00', order: ORDERS.unknown, verdict: 'executed', effect: 'failed' },
+  { ...BOT, amount: '750.00', verdict: 'blocked', effect: null },
+  { ...BOT, amount: '40.00', agent: 'intern-bot', verdict: 'denied', effect: null },
+  { ...BOT, amount: '40.00', order: ORDERS.slow, verdict: 'timeout', effect: 'dispatched' },
+  { ...BOT, amount: '40.00', order: ORDERS.cut, verdict: 'errored', effect: 'dispatched' },
+  { ...BOT, amount: '250.00', verdict: 'hitl_dispatched', effect: null },
 ]
 
 export const bodyOf = ({ order, amount }: Pick<DemoCall, 'order' | 'amount'>): string =>

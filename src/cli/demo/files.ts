@@ -8,17 +8,11 @@ import {
   writeFileSync,
 } from '../../adapters/disk/files.js'
 import { createToken } from '../../adapters/identity/tokens.js'
-import { UsageError } from '../output.js'
+import { UsageError } from '../output/print.js'
 
 /** The folder of one demonstration: what an operator would have written, plus secrets made for it. */
-export type DemoFiles = {
-  readonly dir: string
-  readonly config: string
-  readonly tokens: { readonly [agent in DemoAgent]: string }
-  /** What a person signs in with to decide. */
-  readonly approver: string
-}
-export type DemoAgent = 'support-bot' | 'intern-bot'
+export type DemoFiles = ReturnType<typeof writeDemo>
+export type DemoAgent = keyof DemoFiles['tokens']
 
 /** Long enough for any loopback answer, short enough to wait for. */
 const TOOL_DEADLINE_MS = 1500
@@ -26,16 +20,12 @@ const PACKAGE = new URL('../../../', import.meta.url)
 
 /** Fresh every time, so that what is shown is what just happened; a named one must be empty. */
 export function demoFolder(named: string | undefined): string {
-  if (named !== undefined) {
-    const dir = resolve(named)
-    if (existsSync(dir) && readdirSync(dir).length > 0) {
-      throw new UsageError(`${dir} is not empty: name a new folder, or remove it first`)
-    }
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-    return dir
+  const parent = resolve(named ?? join('.capsule-gate', 'demo'))
+  if (named !== undefined && existsSync(parent) && readdirSync(parent).length > 0) {
+    throw new UsageError(`${parent} is not empty: name a new folder, or remove it first`)
   }
-  const parent = resolve('.capsule-gate', 'demo')
   mkdirSync(parent, { recursive: true, mode: 0o700 })
+  if (named !== undefined) return parent
   for (let number = 1; ; number++) {
     const dir = join(parent, String(number))
     try {
@@ -51,7 +41,7 @@ export function demoFolder(named: string | undefined): string {
 export const approverFile = (dir: string): string => join(dir, 'approver.token')
 
 /** Manifest and policies are the package's own, unchanged. The credential is the gate's: no agent has it. */
-export function writeDemo(dir: string, toolOrigin: string, credential: string): DemoFiles {
+export function writeDemo(dir: string, toolOrigin: string, credential: string) {
   const tokens = { 'support-bot': newToken(), 'intern-bot': newToken() }
   for (const [folder, file] of [
     ['manifests', 'payments.yaml'],
@@ -71,10 +61,14 @@ export function writeDemo(dir: string, toolOrigin: string, credential: string): 
     now: new Date(),
   })
   writeFileSync(approverFile(dir), `${approver}\n`, secret)
+  // The approver's token is what a person signs in with to decide.
   return { dir, config, tokens, approver }
 }
 
-const gateYaml = (origin: string, tokens: DemoFiles['tokens']): string => `operator: demo
+const gateYaml = (
+  origin: string,
+  tokens: Readonly<Record<string, string>>,
+): string => `operator: demo
 upstreams:
   default:
     url: ${origin}

@@ -1,9 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { GateError } from '../../core/error.js'
-
-/** A payments API that does what real ones do: it answers, refuses, dawdles and breaks off. */
-export type DemoTool = { readonly origin: string; close(): Promise<void> }
 
 export const ORDERS = {
   known: 'o-1001',
@@ -15,23 +13,27 @@ export const ORDERS = {
   cut: 'o-5020',
 } as const
 
-/** It takes the gate's credential only: an agent's token is worth nothing here. */
-export async function startTool(preferredPort: number, credential: string): Promise<DemoTool> {
+/**
+ * A payments API that does what real ones do: it answers, refuses, is late and breaks off. It takes the
+ * gate's credential only: an agent's token is worth nothing here.
+ */
+export async function startTool(preferredPort: number, credential: string) {
   const server = createServer((req, res) => {
-    answer(req, res, credential).catch(() => res.destroy())
+    respond(req, res, credential).catch(() => res.destroy())
   })
-  const { port } = await listenNear(preferredPort, (wanted) => listen(server, wanted))
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const { port } = await listenNear(preferredPort, async (wanted) => {
+    await once(server.listen(wanted, '127.0.0.1'), 'listening')
+    return server.address() as AddressInfo
+  })
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  return { origin: `http://127.0.0.1:${port}`, close }
 }
 
-/** The usual port, or a free one when somebody has it. */
+/** The usual port, or a free one when it is taken. */
 export async function listenNear(
   preferred: number,
   bind: (port: number) => Promise<AddressInfo>,
@@ -45,17 +47,7 @@ export async function listenNear(
   }
 }
 
-function listen(server: Server, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject)
-      resolve(server.address() as AddressInfo)
-    })
-  })
-}
-
-async function answer(
+async function respond(
   req: IncomingMessage,
   res: ServerResponse,
   credential: string,

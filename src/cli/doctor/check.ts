@@ -1,3 +1,5 @@
+import { messageOf } from '../output/print.js'
+
 /** One thing an installation needs. `fix` is what to type, or what to change, when it is not there. */
 export type Check = {
   readonly name: string
@@ -6,29 +8,15 @@ export type Check = {
   readonly fix: string | null
 }
 
-export const ok = (name: string, detail: string): Check => ({
-  name,
-  status: 'ok',
-  detail,
-  fix: null,
-})
-export const warn = (name: string, detail: string, fix: string): Check => ({
-  name,
-  status: 'warn',
-  detail,
-  fix,
-})
-export const fail = (name: string, detail: string, fix: string): Check => ({
-  name,
-  status: 'fail',
-  detail,
-  fix,
-})
+const check =
+  (status: Check['status']) =>
+  (name: string, detail: string, fix: string | null): Check => ({ name, status, detail, fix })
 
-export const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error)
+export const ok = (name: string, detail: string): Check => check('ok')(name, detail, null)
+export const warn = check('warn')
+export const fail = check('fail')
 
-/** A check that itself breaks down is a failed one, with what it said. */
+/** A check that throws is a failed one, with its message. */
 export async function attempt(
   name: string,
   fix: string,
@@ -37,6 +25,6 @@ export async function attempt(
   try {
     return await run()
   } catch (error) {
-    return [fail(name, reasonOf(error), fix)]
+    return [fail(name, messageOf(error), fix)]
   }
 }

@@ -1,15 +1,12 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../../config/load.js'
 import { sayProblem } from '../../config/model.js'
-import { EXIT, painter, plain, print, printJson } from '../output.js'
+import { EXIT, painter, plain, printResult } from '../output/print.js'
 import { attempt, type Check, fail, ok } from './check.js'
-import { checkEvidence } from './evidence.js'
 import { checkFolder } from './folder.js'
-import { checkJournal } from './journal.js'
+import { checkEvidence, checkJournal } from './journal.js'
 import { checkJudges } from './judges.js'
 import { checkNetwork } from './network.js'
-
-type Options = { config: string; json?: boolean }
 
 /** What is wrong with an installation, and what to type. It changes nothing. */
 export function register(program: Command): void {
@@ -18,12 +15,11 @@ export function register(program: Command): void {
     .description('say what is wrong with an installation and how to mend it; changes nothing')
     .option('--config <file>', 'gate.yaml', 'gate.yaml')
     .option('--json', 'print JSON')
-    .action(async ({ config, json }: Options) => {
-      const checks = await examine(config)
-      const healthy = checks.every(({ status }) => status !== 'fail')
-      if (json === true) printJson({ ok: healthy, checks })
-      else for (const check of checks) show(check)
-      process.exitCode = healthy ? EXIT.ok : EXIT.failed
+    .action(async (options: { config: string; json?: boolean }) => {
+      const checks = await examine(options.config)
+      const ok = checks.every(({ status }) => status !== 'fail')
+      printResult(options, { ok, checks }, () => checks.flatMap(describe))
+      process.exitCode = ok ? EXIT.ok : EXIT.failed
     })
 }
 
@@ -47,8 +43,8 @@ async function examine(file: string): Promise<readonly Check[]> {
 
 const COLOUR = { ok: 'green', warn: 'yellow', fail: 'red' } as const
 
-function show({ name, status, detail, fix }: Check): void {
+function describe({ name, status, detail, fix }: Check): string[] {
   const paint = painter(process.stdout)
-  print(`${paint(COLOUR[status], status.padEnd(4))}  ${plain(name)}: ${plain(detail)}`)
-  if (fix !== null) print(`      ${plain(fix)}`)
+  const line = `${paint(COLOUR[status], status.padEnd(4))}  ${plain(name)}: ${plain(detail)}`
+  return fix === null ? [line] : [line, `      ${plain(fix)}`]
 }

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { existsSync, readdirSync, type Stats, statfs, statSync } from '../../adapters/disk/files.js'
 import { readTokens, tokensFile } from '../../adapters/identity/tokens.js'
 import { RESERVE_BYTES } from '../../adapters/journal/model.js'
@@ -14,50 +14,43 @@ export async function checkFolder(config: GateConfig): Promise<readonly Check[]>
   if (!existsSync(dir)) {
     return [warn('data folder', `${dir} is not there yet`, 'capsule-gate serve makes it')]
   }
+  const keyDir = join(dir, 'keys')
+  const mendTokens = `repair ${tokensFile(dir)}, or remove it and issue new tokens`
   return [
     ...permissions(config),
-    ...(await attempt('keys', `capsule-gate keys create --dir ${join(dir, 'keys')}`, () =>
-      keys(join(dir, 'keys')),
-    )),
+    ...(await attempt('keys', `capsule-gate keys create --dir ${keyDir}`, () => keys(keyDir))),
     ...(await attempt('disk', `check the mount of ${dir}`, () => space(dir))),
-    ...(await attempt(
-      'tokens',
-      `repair ${tokensFile(dir)}, or remove it and issue new tokens`,
-      () => tokens(dir),
-    )),
+    ...(await attempt('tokens', mendTokens, () => tokens(dir))),
   ]
 }
 
-const octal = ({ mode }: Stats): string => (mode & 0o777).toString(8).padStart(4, '0')
-
 function permissions({ data_dir, evidence }: GateConfig): Check[] {
   const found: Check[] = []
+  const others = (grade: typeof fail, path: string, { mode }: Stats, what: string): void => {
+    const octal = (mode & 0o777).toString(8).padStart(4, '0')
+    const fix = `chmod ${path === data_dir ? '700' : '600'} ${path}`
+    found.push(grade('permissions', `${path} has mode ${octal}: ${what}`, fix))
+  }
   const folder = statSync(data_dir)
   if ((folder.mode & 0o022) !== 0) {
-    const said = `${data_dir} has mode ${octal(folder)}: others may replace what is in it`
-    found.push(fail('permissions', said, `chmod 700 ${data_dir}`))
-  } else if ((folder.mode & 0o077) !== 0) {
-    const said = `${data_dir} has mode ${octal(folder)}: others may look in`
-    found.push(warn('permissions', said, `chmod 700 ${data_dir}`))
-  }
+    others(fail, data_dir, folder, 'others may replace what is in it')
+  } else if ((folder.mode & 0o077) !== 0) others(warn, data_dir, folder, 'others may look in')
   const own = process.getuid?.()
   if (own !== undefined && own !== 0 && folder.uid !== own) {
-    const said = `${data_dir} belongs to user ${folder.uid}, you are ${own}`
-    found.push(fail('permissions', said, 'run as the user the gate runs as, or chown -R it'))
+    const detail = `${data_dir} belongs to user ${folder.uid}, you are ${own}`
+    found.push(fail('permissions', detail, 'run as the user the gate runs as, or chown -R it'))
   }
-  const keyFolder = join(data_dir, 'keys')
+  const keyDir = join(data_dir, 'keys')
+  const keyFiles = existsSync(keyDir) ? readdirSync(keyDir) : []
   const secrets = [
-    ...(existsSync(keyFolder) ? readdirSync(keyFolder) : [])
-      .filter((name) => /\.(?:key|salt)$/.test(name))
-      .map((name) => join(keyFolder, name)),
+    ...keyFiles.filter((name) => /\.(?:key|salt)$/.test(name)).map((name) => join(keyDir, name)),
     evidence.master_key_file,
     tokensFile(data_dir),
   ]
   for (const path of new Set(secrets)) {
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat !== undefined && (stat.mode & 0o077) !== 0) {
-      const said = `${path} has mode ${octal(stat)}: a secret that others may read`
-      found.push(fail('permissions', said, `chmod 600 ${path}`))
+      others(fail, path, stat, 'a secret that others may read')
     }
   }
   return found.length > 0 ? found : [ok('permissions', `${data_dir} is its owner's alone`)]
@@ -79,14 +72,10 @@ const LITTLE = 1024 * MIB
 async function space(dir: string): Promise<Check[]> {
   const { bavail, bsize } = await statfs(dir)
   const free = bavail * bsize
-  const said = `${Math.floor(free / MIB)} MiB free for ${dir}`
+  const detail = `${Math.floor(free / MIB)} MiB free for ${dir}`
   const way = `make room on the file system of ${dir}, or: capsule-gate ledger archive --data ${dir} --to ELSEWHERE`
-  const room =
-    free < LEAST
-      ? fail('disk', said, way)
-      : free < LITTLE
-        ? warn('disk', said, way)
-        : ok('disk', said)
+  const grade = free < LEAST ? fail : warn
+  const room = free < LITTLE ? grade('disk', detail, way) : ok('disk', detail)
   const reserve = join(dir, 'journal', 'reserve')
   const size = statSync(reserve, { throwIfNoEntry: false })?.size
   if (size === undefined || size === RESERVE_BYTES) return [room]
@@ -96,18 +85,11 @@ async function space(dir: string): Promise<Check[]> {
 
 function tokens(dir: string): Check[] {
   const roles = readTokens(dir).map(({ role }) => role)
+  const operators = roles.filter((role) => role === 'operator').length
   const make = `capsule-gate tokens create --role operator --name YOU --dir ${dir}`
-  if (!roles.includes('operator')) {
-    return [warn('tokens', 'nobody has an operator token: only a signal can halt the gate', make)]
-  }
   return [
-    ok(
-      'tokens',
-      `${roles.length} issued, ${roles.filter((r) => r === 'operator').length} for operators`,
-    ),
+    operators === 0
+      ? warn('tokens', 'nobody has an operator token: only a signal can halt the gate', make)
+      : ok('tokens', `${roles.length} issued, ${operators} for operators`),
   ]
 }
-
-/** A head file that is restored together with the journal notices nothing. */
-export const besides = (dir: string, file: string): boolean =>
-  !`${dirname(file)}/`.startsWith(`${dir}/`)

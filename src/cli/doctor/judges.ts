@@ -16,16 +16,12 @@ export async function checkJudges(config: GateConfig): Promise<readonly Check[]>
     ok('manifests', `${loaded.manifests.length} with ${tools.length} tools`),
     ...lost.map((problem) => fail('manifests', problem.message, problem.way_out)),
     ...(await attempt('policy', `correct the files in ${config.policies}`, async () => {
-      const judges = await loadJudges({
-        operator: config.operator,
-        mode: config.mode,
-        manifests: loaded.manifests,
-        policyFolder: config.policies,
-      })
+      const { operator, mode, policies: policyFolder } = config
+      const { manifests } = loaded
+      const judges = await loadJudges({ operator, mode, manifests, policyFolder })
       if (!judges.ok) {
-        return judges.problems.map((said) =>
-          fail('policy', said, `correct it in ${config.policies}`),
-        )
+        const way = `correct it in ${config.policies}`
+        return judges.problems.map((detail) => fail('policy', detail, way))
       }
       const { policyIds, digest } = judges.judges.policy
       return [

@@ -11,22 +11,21 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/
 export async function checkNetwork(config: GateConfig): Promise<readonly Check[]> {
   const upstreams = await Promise.all(
     Object.entries(config.upstreams).map(([name, upstream]) =>
-      attempt(`upstream ${name}`, `check upstreams.${name} in gate.yaml`, async () => [
-        await reach(name, upstream),
-      ]),
+      attempt(`upstream ${name}`, `check upstreams.${name} in gate.yaml`, () =>
+        reach(`upstream ${name}`, upstream),
+      ),
     ),
   )
   return [...upstreams.flat(), exposure(config)]
 }
 
-async function reach(name: string, upstream: UpstreamConfig): Promise<Check> {
-  const label = `upstream ${name}`
+async function reach(label: string, upstream: UpstreamConfig): Promise<Check[]> {
   const url = new URL(upstream.origin)
   const why =
     (await unreachable(url, CONNECT_MS)) ??
     (url.protocol === 'https:' ? await untrusted(url, upstream) : null)
-  if (why === null) return ok(label, `${upstream.origin} answers`)
-  return fail(label, `${upstream.origin}: ${why}`, `check the address, the network and ca_file`)
+  if (why === null) return [ok(label, `${upstream.origin} answers`)]
+  return [fail(label, `${upstream.origin}: ${why}`, `check the address, the network and ca_file`)]
 }
 
 /** The certificate as the gate itself will judge it. */
@@ -56,9 +55,7 @@ function untrusted(url: URL, { ca_file, client }: UpstreamConfig): Promise<strin
 function exposure({ listeners }: GateConfig): Check {
   const { host, port } = listeners.admin
   if (LOOPBACK.test(host)) return ok('admin listener', `${host}:${port}, this host only`)
-  return warn(
-    'admin listener',
-    `${host}:${port} is reachable from elsewhere, and tokens travel there in clear`,
-    'set listeners.admin.host to 127.0.0.1 and come in through a tunnel or a TLS proxy',
-  )
+  const detail = `${host}:${port} is reachable from elsewhere, and tokens travel there in clear`
+  const fix = 'set listeners.admin.host to 127.0.0.1 and come in through a tunnel or a TLS proxy'
+  return warn('admin listener', detail, fix)
 }

@@ -4,28 +4,21 @@ import { readYaml } from '../../config/yaml.js'
 import { runTests } from '../../core/manifest/constraint/run-tests.js'
 import { expand } from '../../core/manifest/expand/expand.js'
 import type { Problem } from '../../core/manifest/expand/tree.js'
-import type { ArgType, Manifest } from '../../core/manifest/model.js'
+import type { Also, ArgType } from '../../core/manifest/model.js'
 
-/** A tool as somebody else described it, on its way into a manifest. */
+/** A tool as a document or recorded calls describe it, on its way into a manifest. */
 export type ToolDraft = {
   readonly name: string
   readonly method: string
   readonly path: string
-  /** Leaves the world as it was: permitted without asking, once the operator agrees. */
-  readonly reads: boolean
   readonly args: { readonly [name: string]: ArgDraft }
   /** What the API takes and a manifest cannot read: it passes without being judged. */
-  readonly also: AlsoDraft
+  readonly also: Also
   readonly constraints: { readonly [id: string]: ConstraintDraft }
   readonly tests: readonly TestDraft[]
-  /** Lines of comment for whoever goes on from here. */
+  /** Lines of comment above the tool. */
   readonly notes?: readonly string[]
 }
-export type AlsoDraft = {
-  readonly query: readonly string[] | 'any'
-  readonly body: readonly string[] | 'any'
-}
-export const CLOSED: AlsoDraft = { query: [], body: [] }
 export type ArgDraft = {
   readonly type: ArgType
   readonly optional: boolean
@@ -36,13 +29,20 @@ export type ArgDraft = {
     | { readonly header: string }
 }
 type Scalar = string | number | boolean
+export type TestValue = Scalar | readonly Scalar[]
 /** Short form: one input, one or more conditions. */
-export type ConstraintDraft = { readonly [input: string]: Conditions }
-export type Conditions = { readonly [condition: string]: Scalar | readonly Scalar[] | Conditions }
+type ConstraintDraft = { readonly [input: string]: Conditions }
+export type Conditions = { readonly [condition: string]: TestValue | Conditions }
 export type TestDraft = {
-  readonly args: { readonly [name: string]: Scalar | readonly Scalar[] }
+  readonly args: { readonly [name: string]: TestValue }
   readonly expect: 'pass' | 'blocked'
 }
+/** Notes what a manifest cannot say about a tool. */
+export type Lost = (what: string) => void
+
+/** Leaves the world as it was: permitted without asking, once the operator agrees. */
+export const reads = ({ method }: Pick<ToolDraft, 'method'>): boolean =>
+  ['GET', 'HEAD', 'OPTIONS'].includes(method)
 
 export type Written = {
   readonly text: string
@@ -53,15 +53,11 @@ export type Written = {
 
 /**
  * The manifest's text, which loads: whatever the loader refuses is left out, smallest part first, and
- * told. A tool that is left out is refused by the gate, so nothing gets looser this way.
+ * listed. A tool that is left out is refused by the gate, so nothing gets looser this way.
  */
 export function writeManifest(id: string, drafts: readonly ToolDraft[]): Written {
   const lost: string[] = []
-  const sound = drafts.flatMap((draft) => {
-    const kept = settle(id, draft, lost)
-    return kept === null ? [] : [kept]
-  })
-  let tools = [...sound].sort(literalFirst)
+  let tools = drafts.flatMap((draft) => settle(id, draft, lost) ?? []).sort(literalFirst)
   for (;;) {
     const text = textOf(id, tools)
     const { problems } = check(text)
@@ -88,23 +84,19 @@ function settle(id: string, draft: ToolDraft, lost: string[]): ToolDraft | null 
   let tool = draft
   for (;;) {
     const { problems, failing } = check(textOf(id, [tool]))
-    if (problems.length === 0 && failing.length === 0) return tool
-    const next =
-      problems[0] === undefined ? withoutTests(tool, failing) : without(tool, problems[0])
-    if (problems[0] !== undefined) {
-      const what =
-        next === null ? 'left out' : `${problems[0].path.split('/').slice(3, 5).join(' ')} left out`
-      lost.push(`${tool.name}: ${what}: ${problems[0].message}`)
+    const [problem] = problems
+    if (problem === undefined) {
+      if (failing.length === 0) return tool
+      tool = { ...tool, tests: tool.tests.filter((_, index) => !failing.includes(index + 1)) }
+      continue
     }
+    const next = without(tool, problem)
+    const part = next === null ? '' : `${problem.path.split('/').slice(3, 5).join(' ')} `
+    lost.push(`${tool.name}: ${part}left out: ${problem.message}`)
     if (next === null) return null
     tool = next
   }
 }
-
-const withoutTests = (tool: ToolDraft, failing: readonly number[]): ToolDraft => ({
-  ...tool,
-  tests: tool.tests.filter((_, index) => !failing.includes(index + 1)),
-})
 
 /** Without the argument or constraint the problem points at; its own tests go with it. */
 function without(tool: ToolDraft, { path }: Problem): ToolDraft | null {
@@ -129,47 +121,50 @@ function without(tool: ToolDraft, { path }: Problem): ToolDraft | null {
 }
 
 /** An argument that is not read after all still goes to the API. */
-function withUnread(also: AlsoDraft, from: ArgDraft['from'] | undefined): AlsoDraft {
-  if (from === undefined) return also
-  if ('query' in from && also.query !== 'any') {
-    return { ...also, query: [...also.query, from.query] }
+function withUnread({ query, body }: Also, from: ArgDraft['from'] | undefined): Also {
+  if (from === undefined) return { query, body }
+  return {
+    query: 'query' in from && query !== 'any' ? [...query, from.query] : query,
+    body: 'body' in from && body !== 'any' ? [...body, from.body] : body,
   }
-  if (!('body' in from) || also.body === 'any') return also
-  return { ...also, body: [...also.body, from.body] }
 }
 
 const omit = <T>(from: Readonly<Record<string, T>>, names: readonly string[]) =>
   Object.fromEntries(Object.entries(from).filter(([name]) => !names.includes(name)))
 
-function check(text: string): { problems: readonly Problem[]; failing: readonly number[] } {
+/** The manifest that a text is, or why it is none. */
+export function readManifest(text: string): ReturnType<typeof expand> {
   const read = readYaml(text)
-  const expanded = read.ok ? expand(read.tree) : read
-  if (!expanded.ok) return { problems: expanded.problems, failing: [] }
-  return { problems: [], failing: failures(expanded.manifest) }
+  return read.ok ? expand(read.tree) : read
 }
-const failures = (manifest: Manifest): readonly number[] =>
-  runTests(manifest, nodeCrypto).map(({ number }) => number)
+
+function check(text: string): { problems: readonly Problem[]; failing: readonly number[] } {
+  const read = readManifest(text)
+  if (!read.ok) return { problems: read.problems, failing: [] }
+  const failing = runTests(read.manifest, nodeCrypto).map(({ number }) => number)
+  return { problems: [], failing }
+}
 
 function textOf(id: string, tools: readonly ToolDraft[]): string {
   const document = new Document({ id })
   /** On one line, as people write it. */
   const flow = (value: unknown) => document.createNode(value, { flow: true })
-  const each = <T>(members: Readonly<Record<string, T>>, one: (member: T) => unknown) =>
-    Object.fromEntries(Object.entries(members).map(([name, member]) => [name, flow(one(member))]))
+  /** One line for each member; without members, nothing. */
+  const block = (name: string, members: Readonly<Record<string, unknown>>) => {
+    const lines = Object.entries(members).map(([key, member]) => [key, flow(member)])
+    return lines.length === 0 ? {} : { [name]: Object.fromEntries(lines) }
+  }
   const described = tools.map((tool) => {
-    const { name, method, path, reads, args, constraints, notes } = tool
+    const { name, method, path, also, constraints, notes = [] } = tool
+    const open = Object.entries(also).filter(([, list]) => list.length > 0)
     const node = document.createNode({
       match: `${method} ${path}`,
-      ...(Object.keys(args).length === 0 ? {} : { args: each(byName(tool), (arg) => arg) }),
-      ...alsoOf(tool, flow),
-      irreversibility: reads ? 'two_way' : 'one_way_consequential',
-      ...(Object.keys(constraints).length === 0
-        ? {}
-        : { constraints: each(constraints, (constraint) => constraint) }),
+      ...block('args', argsOf(tool)),
+      ...(open.length === 0 ? {} : { also: flow(Object.fromEntries(open)) }),
+      irreversibility: reads(tool) ? 'two_way' : 'one_way_consequential',
+      ...block('constraints', constraints),
     })
-    if (notes !== undefined && notes.length > 0) {
-      node.commentBefore = notes.map((note) => ` ${note}`).join('\n')
-    }
+    if (notes.length > 0) node.commentBefore = notes.map((note) => ` ${note}`).join('\n')
     return [name, node] as const
   })
   document.set('tools', document.createNode(Object.fromEntries(described)))
@@ -180,13 +175,8 @@ function textOf(id: string, tools: readonly ToolDraft[]): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: false })
 }
 
-function alsoOf({ also }: ToolDraft, flow: (value: unknown) => unknown): { also?: unknown } {
-  const open = Object.entries(also).filter(([, list]) => list.length > 0)
-  return open.length === 0 ? {} : { also: flow(Object.fromEntries(open)) }
-}
-
-/** `amount: decimal?` where the place is the one a manifest assumes, else the long form. */
-const byName = ({ args, method, path }: ToolDraft): Record<string, unknown> =>
+/** `amount: decimal?` where a manifest assumes the source, else the long form. */
+const argsOf = ({ args, method, path }: ToolDraft): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(args).map(([name, { type, optional, from }]) => {
       const assumed = path.includes(`{${name}}`)
@@ -194,12 +184,8 @@ const byName = ({ args, method, path }: ToolDraft): Record<string, unknown> =>
         : WITH_BODY.includes(method)
           ? 'body' in from && from.body === `/${name}`
           : 'query' in from && from.query === name
-      return [
-        name,
-        assumed
-          ? `${type}${optional ? '?' : ''}`
-          : { type, ...from, ...(optional && { optional }) },
-      ]
+      const long = { type, ...from, ...(optional && { optional }) }
+      return [name, assumed ? `${type}${optional ? '?' : ''}` : long]
     }),
   )
 const WITH_BODY = ['POST', 'PUT', 'PATCH']

@@ -1,16 +1,16 @@
 import { dirname, join } from 'node:path'
 import { existsSync, mkdirSync, writeFileSync } from '../../adapters/disk/files.js'
-import { UsageError } from '../output.js'
-import type { ToolDraft } from './draft.js'
+import { UsageError } from '../output/print.js'
+import { reads, type ToolDraft } from './draft.js'
 
-export type Project = {
+type Project = {
   readonly upstream: string
   readonly agent: string
   readonly manifest: string
   readonly tools: readonly ToolDraft[]
 }
 
-/** Every file or none: what is there already is somebody's work. */
+/** Every file or none: nothing that is there already is overwritten. */
 export function writeProject(dir: string, project: Project): readonly string[] {
   const files = Object.entries(contents(project))
   const there = files.map(([name]) => name).filter((name) => existsSync(join(dir, name)))
@@ -52,20 +52,16 @@ function policies({ tools, agent }: Project): string {
     `@id("permit.${name}")\npermit (principal == Agent::"${agent}", action == Action::"${name}", resource);\n`
   const ask = ({ name }: ToolDraft): string =>
     `@id("ask.${name}") @hem("required")\nforbid (principal, action == Action::"${name}", resource)\nunless { context.approval.granted };\n`
-  const reads = tools.filter((tool) => tool.reads)
-  const writes = tools.filter((tool) => !tool.reads)
-  const paragraphs = [
+  const reading = tools.filter(reads).map(permit)
+  const writing = tools.filter((tool) => !reads(tool)).flatMap((tool) => [permit(tool), ask(tool)])
+  const paragraph = (title: string, rules: readonly string[]): string[] =>
+    rules.length === 0 ? [] : [`// ${title}\n${rules.join('\n')}`]
+  const once = `${agent} may, once a person has approved the very call. Remove an "ask" to do without.`
+  return [
     '// What no policy permits is denied.',
-    ...(reads.length === 0 ? [] : [`// Reading: ${agent} may.\n${reads.map(permit).join('\n')}`]),
-    ...(writes.length === 0
-      ? []
-      : [
-          `// Writing: ${agent} may, once a person has approved the very call. Remove an "ask" to do without.\n${writes
-            .flatMap((tool) => [permit(tool), ask(tool)])
-            .join('\n')}`,
-        ]),
-  ]
-  return paragraphs.join('\n')
+    ...paragraph(`Reading: ${agent} may.`, reading),
+    ...paragraph(`Writing: ${once}`, writing),
+  ].join('\n')
 }
 
 const ENV = `# Copy to .env and load it before the gate: set -a; . ./.env; set +a

@@ -6,22 +6,18 @@ import { mkdtempSync, readFileSync, rmSync } from '../../adapters/disk/files.js'
 import { loadJudges } from '../../app/judges/load.js'
 import { loadConfig } from '../../config/load.js'
 import { loadManifests } from '../../config/load-manifests.js'
-import { sayProblem } from '../../config/model.js'
-import { folderOf } from '../data-folder.js'
-import { plain, print, UsageError } from '../output.js'
+import { folderOf } from '../access/data-folder.js'
+import { messageOf, plain, print, printError, problemsError, UsageError } from '../output/print.js'
 import { type Written, writeManifest } from './draft.js'
 import { writeProject } from './files.js'
-import { fromTraffic } from './from-traffic.js'
-import { fromOpenApi } from './openapi.js'
-import type { Json } from './schema.js'
+import { fromOpenApi } from './openapi/openapi.js'
+import type { Json } from './openapi/schema.js'
 import { STARTER } from './starter.js'
+import { fromTraffic } from './traffic/from-traffic.js'
 
-type Options = {
-  upstream?: string
+type Options = Partial<Record<'upstream' | 'openapi' | 'data', string>> & {
   agent: string
-  openapi?: string
   fromTraffic?: boolean
-  data?: string
 }
 type Source = { readonly written: Written; readonly upstream: string | null }
 const MANIFEST_ID = 'com.example.api'
@@ -49,15 +45,15 @@ async function init(directory: string, options: Options): Promise<void> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}$/.test(agent)) {
     throw new UsageError(`${agent} is no agent name: letters, digits and . _ @ : / -`)
   }
-  const { written, upstream: said } = await sourceOf(options)
-  const upstream = originOf(options.upstream ?? said ?? DEFAULT_UPSTREAM)
-  const { lost } = written
-  if (written.tools.length === 0) {
-    for (const line of lost) say(line)
+  const { written, upstream: described } = await sourceOf(options)
+  const upstream = originOf(options.upstream ?? described ?? DEFAULT_UPSTREAM)
+  const { lost, tools } = written
+  if (tools.length === 0) {
+    for (const line of lost) printError(line)
     throw new UsageError('no tool is left to govern; nothing was written')
   }
   const dir = resolve(directory)
-  const project = { upstream, agent, manifest: written.text, tools: written.tools }
+  const project = { upstream, agent, manifest: written.text, tools }
   const trial = mkdtempSync(join(tmpdir(), 'capsule-gate-init-'))
   try {
     writeProject(trial, project)
@@ -65,12 +61,10 @@ async function init(directory: string, options: Options): Promise<void> {
   } finally {
     rmSync(trial, { recursive: true, force: true })
   }
-  const files = writeProject(dir, project)
-  for (const name of files) print(`  ${join(relative('.', dir) || '.', name)}`)
+  const here = relative('.', dir) || '.'
+  for (const name of writeProject(dir, project)) print(`  ${join(here, name)}`)
   if (options.openapi !== undefined || options.fromTraffic === true) {
-    print(
-      `\n  ${written.tools.length} tools; not carried over: ${lost.length === 0 ? 'nothing' : ''}`,
-    )
+    print(`\n  ${tools.length} tools; not carried over: ${lost.length === 0 ? 'nothing' : ''}`)
     for (const line of lost) print(`    ${plain(line)}`)
   }
   if (options.fromTraffic === true) {
@@ -79,20 +73,15 @@ async function init(directory: string, options: Options): Promise<void> {
     )
   }
   print('\n  next')
-  print(`    cd ${relative('.', dir) || '.'}`)
+  print(`    cd ${here}`)
   print(`    npx capsule-gate tokens create --name ${agent}`)
   print('    npx capsule-gate serve --config gate.yaml')
 }
 
-async function sourceOf({
-  openapi,
-  fromTraffic: traffic,
-  data,
-  upstream,
-}: Options): Promise<Source> {
-  if (traffic !== true) {
+async function sourceOf({ openapi, data, upstream, ...options }: Options): Promise<Source> {
+  if (options.fromTraffic !== true) {
     if (data !== undefined) throw new UsageError('--data goes with --from-traffic')
-    if (openapi !== undefined) return described(openapi)
+    if (openapi !== undefined) return fromDocument(openapi)
     return { written: writeManifest(MANIFEST_ID, STARTER), upstream: null }
   }
   if (openapi !== undefined) throw new UsageError('--openapi and --from-traffic exclude each other')
@@ -103,22 +92,19 @@ async function sourceOf({
   return { upstream: originOf(upstream), written: await fromTraffic(folder, MANIFEST_ID) }
 }
 
-function described(path: string): Source {
+function fromDocument(path: string): Source {
   let document: Json
   try {
     const text = readFileSync(path, 'utf8')
     if (text.length > MAX_DOCUMENT) throw new Error('over 16 MiB')
     document = parse(text, { maxAliasCount: 100, logLevel: 'error' }) as Json
   } catch (error) {
-    throw new UsageError(`${path}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`${path}: ${messageOf(error)}`)
   }
   const read = fromOpenApi(document)
   if ('error' in read) throw new UsageError(`${path}: ${read.error}`)
-  const written = writeManifest(MANIFEST_ID, read.tools)
-  return {
-    written: { ...written, lost: [...read.lost, ...written.lost] },
-    upstream: read.upstream,
-  }
+  const { text, tools, lost } = writeManifest(MANIFEST_ID, read.tools)
+  return { written: { text, tools, lost: [...read.lost, ...lost] }, upstream: read.upstream }
 }
 
 function originOf(text: string): string {
@@ -131,19 +117,12 @@ function originOf(text: string): string {
 
 /** The same way `serve` loads it: what does not start is not handed over as finished. */
 async function mustLoad(dir: string): Promise<void> {
-  const config = loadConfig(join(dir, 'gate.yaml'), {})
-  const manifests = loadManifests(join(dir, 'manifests'))
-  const problems = [config, manifests].flatMap((loaded) => (loaded.ok ? [] : loaded.problems))
-  if (!config.ok || !manifests.ok) throw new Error(problems.map(sayProblem).join('\n'))
-  const judges = await loadJudges({
-    operator: config.config.operator,
-    mode: config.config.mode,
-    manifests: manifests.manifests,
-    policyFolder: config.config.policies,
-  })
+  const loaded = loadConfig(join(dir, 'gate.yaml'), {})
+  const read = loadManifests(join(dir, 'manifests'))
+  if (!loaded.ok || !read.ok) {
+    throw problemsError([loaded, read].flatMap((one) => (one.ok ? [] : one.problems)))
+  }
+  const { operator, mode, policies: policyFolder } = loaded.config
+  const judges = await loadJudges({ operator, mode, manifests: read.manifests, policyFolder })
   if (!judges.ok) throw new Error(judges.problems.join('\n'))
-}
-
-const say = (line: string): void => {
-  process.stderr.write(`${plain(line)}\n`)
 }

@@ -17,9 +17,10 @@ export function argName(wanted: string): string {
 export const constraintId = (tool: string, arg: string): string =>
   `${tool.slice(0, 28)}_${arg.slice(0, 26)}`.toLowerCase()
 
-export function unique(taken: Set<string>, wanted: string): string {
+/** A name not taken yet, which it then is; names are compared by their `key`. */
+export function unique(taken: Set<string>, wanted: string, key = (name: string) => name): string {
   let name = wanted
-  for (let n = 2; taken.has(name); n++) name = `${wanted.slice(0, 56)}_${n}`
-  taken.add(name)
+  for (let n = 2; taken.has(key(name)); n++) name = `${wanted.slice(0, 56)}_${n}`
+  taken.add(key(name))
   return name
 }

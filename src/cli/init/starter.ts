@@ -1,4 +1,6 @@
-import { CLOSED, type ToolDraft } from './draft.js'
+import type { ToolDraft } from './draft.js'
+
+const CLOSED = { query: [], body: [] }
 
 /** One tool that reads and one that writes: something to rename. */
 export const STARTER: readonly ToolDraft[] = [
@@ -6,7 +8,6 @@ export const STARTER: readonly ToolDraft[] = [
     name: 'get_item',
     method: 'GET',
     path: '/v1/items/{id}',
-    reads: true,
     args: { id: { type: 'string', optional: false, from: { path: 'id' } } },
     also: CLOSED,
     constraints: {},
@@ -16,7 +17,6 @@ export const STARTER: readonly ToolDraft[] = [
     name: 'create_item',
     method: 'POST',
     path: '/v1/items',
-    reads: false,
     args: {
       name: { type: 'string', optional: false, from: { body: '/name' } },
       price: { type: 'decimal', optional: false, from: { body: '/price' } },

@@ -12,8 +12,9 @@ import {
 import { lockFolder } from '../../adapters/disk/lock.js'
 import { readIndexHeader, VERSION } from '../../adapters/journal/index-file.js'
 import { indexPath, segmentName, segmentPath } from '../../adapters/journal/segments.js'
-import { GateError } from '../../core/error.js'
-import { print, printJson, progress, UsageError } from '../output.js'
+import { ifLocked } from '../access/data-folder.js'
+import { printResult, UsageError } from '../output/print.js'
+import { progress } from '../output/progress.js'
 import { ledgerFiles } from './files.js'
 
 type Options = { data: string; to: string; keep: string; json?: boolean }
@@ -22,14 +23,15 @@ type Options = { data: string; to: string; keep: string; json?: boolean }
  * Moves the oldest sealed segments away; their indexes, which repeat the signed seals, stay. A copy
  * is durable and compared before the original goes, so a stop at any moment loses nothing.
  */
-export async function archive({ data, to, keep, json }: Options): Promise<void> {
+export async function archive({ data, to, keep, ...options }: Options): Promise<void> {
   const kept = Number(keep)
   if (!Number.isSafeInteger(kept) || kept < 1) {
     throw new UsageError('--keep: how many of the newest segments stay; the one being written does')
   }
   const { dir } = await ledgerFiles(data)
+  const running = 'stop the gate first; it checks old segments while it runs'
   const lock = await lockFolder(dir, 'journal', () => `pid ${process.pid}, archiving`).catch(
-    whileRunning,
+    ifLocked(({ message }) => `${message}: ${running}`),
   )
   const moved: string[] = []
   try {
@@ -52,14 +54,11 @@ export async function archive({ data, to, keep, json }: Options): Promise<void> 
   } finally {
     await lock.release()
   }
-  if (json === true) printJson({ to, moved })
-  else if (moved.length === 0) print('nothing to archive')
-  else print(`${moved.length} segments moved to ${to}; copy them back to read their lines`)
-}
-
-function whileRunning(error: unknown): never {
-  if (!(error instanceof GateError) || error.code !== 'locked') throw error
-  throw new Error(`${error.message}: stop the gate first; it checks old segments while it runs`)
+  printResult(options, { to, moved }, () =>
+    moved.length === 0
+      ? 'nothing to archive'
+      : `${moved.length} segments moved to ${to}; copy them back to read their lines`,
+  )
 }
 
 async function move(from: string, to: string): Promise<void> {

@@ -2,20 +2,18 @@ import { join } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { existsSync } from '../../adapters/disk/files.js'
 import { type AuditedRecord, auditRecords } from '../../adapters/evidence/audit.js'
+import { publicFiles } from '../../adapters/evidence/public-files.js'
 import { ownSecret } from '../../app/data/secrets.js'
-import type { Capsule } from '../../core/capsule/model.js'
 import { GateError } from '../../core/error.js'
 import { namesDigest } from '../../core/evidence/names.js'
 import { createErasures, type Erasures } from '../../core/journal/erasures.js'
 import { evidenceDigestsOf } from '../../core/journal/evidence-digests.js'
 import { readLine } from '../../core/journal/vocabulary.js'
-import type { Folder } from '../data-folder.js'
-import { EXIT, plain, print, printJson } from '../output.js'
-import { type Document, documentFindings } from './documents.js'
+import type { Folder } from '../access/data-folder.js'
 import { ledgerFiles, readAll } from './files.js'
 
 /** A line whose evidence is not there or cannot be read, or a record that cannot be read. */
-export type EvidenceFinding = {
+type EvidenceFinding = {
   readonly state: 'missing' | 'damaged'
   readonly detail: string
   readonly seq: number | null
@@ -23,58 +21,52 @@ export type EvidenceFinding = {
   readonly digest: string | null
 }
 /** Records that an erasure made dark, with the line that says so. */
-export type ErasedBy = { readonly seq: number; readonly at: string; readonly digests: number }
-export type EvidenceReport =
-  | {
-      readonly kind: 'compared'
-      readonly present: number
-      readonly erased: readonly ErasedBy[]
-      readonly findings: readonly EvidenceFinding[]
-    }
-  | { readonly kind: 'cannot_tell'; readonly why: string }
+type ErasedBy = { readonly seq: number; readonly at: string; readonly digests: number }
+type Compared = {
+  readonly kind: 'compared'
+  readonly present: number
+  readonly erased: readonly ErasedBy[]
+  readonly findings: readonly EvidenceFinding[]
+}
+export type EvidenceReport = Compared | { readonly kind: 'cannot_tell'; readonly why: string }
 
-/** Digests by what is known of them so far; a better state replaces a worse one. */
-type Due = {
-  readonly seq: number
-  readonly member: string
+type Store = Pick<Folder, 'data' | 'masterKey'>
+/** A line that names a digest, and the member of the line. */
+type Named = { readonly seq: number; readonly member: string }
+type Due = Named & {
   /** Decisions whose capsules name it: each put a record of its own. */
   readonly decisions: Set<string>
   /** Records under erased keys that name it. */
   dark: number
-  state: State
+  /** The best record so far that names it. */
+  best: Exclude<AuditedRecord, { readonly state: 'read' }> | { readonly state: 'read' } | null
 }
-type State =
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'erased'; readonly key: string }
-  | { readonly kind: 'damaged'; readonly detail: string }
-  | { readonly kind: 'present' }
-const RANK = { missing: 0, erased: 1, damaged: 2, present: 3 } as const
+const RANK = { erased: 1, damaged: 2, read: 3 } as const
+const READ = { state: 'read' } as const
 
-/** Every digest that a line must have evidence for, against every record of the store, opened. */
-export async function compareEvidence({
-  data,
-  masterKey,
-}: Pick<Folder, 'data' | 'masterKey'>): Promise<EvidenceReport> {
+/** Every digest that a line must have evidence for, against every record of the store, decrypted. */
+export async function compareEvidence(folder: Store): Promise<EvidenceReport> {
+  const { data, masterKey } = folder
   if (!existsSync(masterKey)) {
     return { kind: 'cannot_tell', why: `there is no master key ${masterKey} (--master-key)` }
   }
   // Lines first: their evidence was put before them, so a gate that runs meanwhile adds nothing missing.
   const { due, erasures, documents } = await readDue(data)
   const under = new Map<string, Dark>()
-  const findings: EvidenceFinding[] = await documentFindings(join(data, 'evidence'), documents)
+  const findings = await documentFindings(join(data, 'evidence', 'public'), documents)
   try {
     for (const record of auditRecords(join(data, 'evidence'), ownSecret(masterKey, 32))) {
-      const state: State = stateOf(record)
       if (record.state === 'erased') addDark(under, record)
-      let isNamed = false
-      for (const digest of record.digests) {
-        const known = due.get(digest)
-        if (known === undefined) continue
-        isNamed = true
-        if (state.kind === 'erased') known.dark++
-        if (RANK[state.kind] > RANK[known.state.kind]) known.state = state
+      const named = record.digests.flatMap((digest) => due.get(digest) ?? [])
+      for (const known of named) {
+        if (record.state === 'erased') known.dark++
+        if (known.best !== null && RANK[record.state] <= RANK[known.best.state]) continue
+        known.best = record.state === 'read' ? READ : record
       }
-      if (state.kind === 'damaged' && !isNamed) findings.push(unnamed(state.detail))
+      if (record.state === 'damaged' && named.length === 0) {
+        const { state, detail } = record
+        findings.push({ state, detail, seq: null, member: null, digest: null })
+      }
     }
   } catch (error) {
     if (!(error instanceof GateError)) throw error
@@ -83,43 +75,53 @@ export async function compareEvidence({
   return summed(due, erasures, under, findings)
 }
 
-async function readDue(data: string): Promise<{
-  readonly due: Map<string, Due>
-  readonly erasures: Erasures
-  /** Policy sets and manifests by digest: kept in clear, beside the records. */
-  readonly documents: ReadonlyMap<string, Document>
-}> {
+async function readDue(data: string) {
   const due = new Map<string, Due>()
-  const documents = new Map<string, Document>()
+  /** Policy sets and manifests by digest: kept in clear, beside the records. */
+  const documents = new Map<string, Named>()
   const erasures = createErasures()
   for await (const { line: raw } of readAll(await ledgerFiles(data))) {
     const line = readLine(raw)
     if (line === null) continue
     erasures.add(line)
+    const { seq } = line
     if (line.type === 'CONFIG_CHANGED') {
-      const { seq, policy_digest, manifest_digests } = line
-      documents.set(policy_digest, { seq, member: 'policy_digest' })
-      for (const digest of manifest_digests) {
+      documents.set(line.policy_digest, { seq, member: 'policy_digest' })
+      for (const digest of line.manifest_digests) {
         documents.set(digest, { seq, member: 'manifest_digests' })
       }
     }
     for (const { member, digest } of evidenceDigestsOf(line)) {
-      const known = due.get(digest) ?? newDue(line.seq, member)
+      const known = due.get(digest) ?? { seq, member, decisions: new Set(), dark: 0, best: null }
       due.set(digest, known)
-      if (line.type === 'CAPSULE') known.decisions.add(decisionOf(line.capsule))
+      if (line.type !== 'CAPSULE') continue
+      const { action_id, 'dev.capsulegate.decision_id': decision = action_id } = line.capsule
+      known.decisions.add(decision)
     }
   }
   return { due, erasures, documents }
 }
 
-const newDue = (seq: number, member: string): Due => ({
-  ...{ seq, member, decisions: new Set<string>(), dark: 0 },
-  state: { kind: 'missing' },
-})
-const decisionOf = (capsule: Capsule): string =>
-  capsule['dev.capsulegate.decision_id'] ?? capsule.action_id
+/** Without the manifest and the policies the verdicts cannot be derived again (DESIGN §5). */
+async function documentFindings(
+  folder: string,
+  documents: ReadonlyMap<string, Named>,
+): Promise<EvidenceFinding[]> {
+  const files = publicFiles(folder)
+  const findings: EvidenceFinding[] = []
+  for (const [digest, named] of documents) {
+    try {
+      if ((await files.get(digest)) !== null) continue
+      findings.push({ state: 'missing', detail: 'no public document has it', ...named, digest })
+    } catch (error) {
+      if (!(error instanceof GateError)) throw error
+      findings.push({ state: 'damaged', detail: error.message, ...named, digest })
+    }
+  }
+  return findings
+}
 
-/** What stands under a key that is gone. */
+/** The records under a key that is gone. */
 type Dark = { records: number; readonly names: Set<string> }
 
 function addDark(
@@ -132,67 +134,40 @@ function addDark(
   under.set(key, dark)
 }
 
-function stateOf(record: AuditedRecord): State {
-  switch (record.state) {
-    case 'read':
-      return { kind: 'present' }
-    case 'erased':
-      return { kind: 'erased', key: record.key }
-    case 'damaged':
-      return { kind: 'damaged', detail: record.detail }
-  }
-}
-
-const unnamed = (detail: string): EvidenceFinding => ({
-  state: 'damaged',
-  detail,
-  seq: null,
-  member: null,
-  digest: null,
-})
-
 function summed(
   due: ReadonlyMap<string, Due>,
   erasures: Erasures,
   under: ReadonlyMap<string, Dark>,
   unread: readonly EvidenceFinding[],
-): EvidenceReport {
+): Compared {
   const findings: EvidenceFinding[] = [...unread]
   const erased = new Map<string, ErasedBy>()
   const misfits = misfitting(under, erasures)
   let present = 0
-  for (const [digest, { seq, member, decisions, dark, state }] of due) {
-    const found = (of: EvidenceFinding['state'], detail: string): void => {
-      findings.push({ state: of, detail, seq, member, digest })
+  for (const [digest, { seq, member, decisions, dark, best }] of due) {
+    const found = (state: EvidenceFinding['state'], detail: string): void => {
+      findings.push({ state, detail, seq, member, digest })
     }
-    switch (state.kind) {
-      case 'present':
-        present++
-        break
-      case 'missing':
-        found('missing', 'no record of the store names it')
-        break
-      case 'damaged':
-        found('damaged', state.detail)
-        break
-      case 'erased': {
-        const by = erasures.of(state.key)
-        const records = under.get(state.key)?.records ?? 0
-        if (by === null) found('missing', 'its key was destroyed, and no line says so')
-        else if (by.records !== null && records > by.records) {
-          found(
-            'missing',
-            `${records} records name the key that line ${by.seq} erased, which darkened ${by.records}`,
-          )
-        } else if (misfits.has(state.key)) {
-          found('missing', `other records are under the key that line ${by.seq} erased`)
-        } else if (decisions.size > dark) {
-          // Equal octets have one digest: what was erased of one call does not explain another's.
-          found('missing', `${decisions.size} calls need it, and ${dark} records of it were erased`)
-        } else {
-          const digests = (erased.get(state.key)?.digests ?? 0) + 1
-          erased.set(state.key, { seq: by.seq, at: by.at, digests })
-        }
+    if (best === null) found('missing', 'no record of the store names it')
+    else if (best.state === 'read') present++
+    else if (best.state === 'damaged') found('damaged', best.detail)
+    else {
+      const by = erasures.of(best.key)
+      const records = under.get(best.key)?.records ?? 0
+      if (by === null) found('missing', 'its key was destroyed, and no line says so')
+      else if (by.records !== null && records > by.records) {
+        found(
+          'missing',
+          `${records} records name the key that line ${by.seq} erased, which darkened ${by.records}`,
+        )
+      } else if (misfits.has(best.key)) {
+        found('missing', `other records are under the key that line ${by.seq} erased`)
+      } else if (decisions.size > dark) {
+        // Equal octets have one digest: what was erased of one call does not explain another's.
+        found('missing', `${decisions.size} calls need it, and ${dark} records of it were erased`)
+      } else {
+        const digests = (erased.get(best.key)?.digests ?? 0) + 1
+        erased.set(best.key, { seq: by.seq, at: by.at, digests })
       }
     }
   }
@@ -204,55 +179,13 @@ function summed(
 function misfitting(under: ReadonlyMap<string, Dark>, erasures: Erasures): ReadonlySet<string> {
   const keys = new Set<string>()
   for (const [key, { names }] of under) {
-    const said = erasures.of(key)?.names ?? null
-    if (said !== null && said !== namesDigest(names, nodeCrypto)) keys.add(key)
+    const recorded = erasures.of(key)?.names ?? null
+    if (recorded !== null && recorded !== namesDigest(names, nodeCrypto)) keys.add(key)
   }
   return keys
 }
 
-const MAX_SHOWN = 50
-
-/** Prints the comparison; 0 whole, 1 something is missing or damaged, 3 it cannot be told. */
-export async function verifyEvidence(
-  folder: Pick<Folder, 'data' | 'masterKey'>,
-  json: boolean,
-): Promise<number> {
-  const report = await compareEvidence(folder)
-  if (json) printJson({ type: 'evidence', ...report })
-  else show(report)
-  if (report.kind === 'cannot_tell') return EXIT.incomplete
-  return report.findings.length === 0 ? EXIT.ok : EXIT.failed
-}
-
-/** Found broken outweighs what could not be told. */
-export const worse = (one: number, other: number): number =>
-  [EXIT.failed, EXIT.usage, EXIT.incomplete].find((code) => code === one || code === other) ??
-  EXIT.ok
-
-function show(report: EvidenceReport): void {
-  if (report.kind === 'cannot_tell') {
-    print(`  evidence: cannot be told, ${plain(report.why)}`)
-    return
-  }
-  const { present, erased, findings } = report
-  print(`  evidence: ${sayCounts(report)}`)
-  for (const { seq, at, digests } of erased) {
-    print(`  evidence: erased by line ${seq} of ${plain(at)}: ${digests} digests`)
-  }
-  for (const { state, seq, member, digest, detail } of findings.slice(0, MAX_SHOWN)) {
-    const where = seq === null ? '' : ` line ${seq} ${plain(member ?? '')} ${digest}`
-    print(`  evidence: ${state}${where}: ${plain(detail)}`)
-  }
-  const hidden = findings.length - MAX_SHOWN
-  if (hidden > 0) print(`  evidence: … and ${hidden} more (--json has all)`)
-  if (present + erased.length + findings.length === 0) print('  evidence: no line needs any')
-}
-
-export function sayCounts({
-  present,
-  erased,
-  findings,
-}: Extract<EvidenceReport, { kind: 'compared' }>): string {
+export function describeCounts({ present, erased, findings }: Compared): string {
   const dark = erased.reduce((sum, { digests }) => sum + digests, 0)
   const of = (state: EvidenceFinding['state']): number =>
     findings.filter((finding) => finding.state === state).length

@@ -11,13 +11,14 @@ import {
 } from '../../adapters/disk/files.js'
 import { exportKeyring } from '../../adapters/keys/keyring.js'
 import { isHex64 } from '../../core/bytes/hex.js'
-import { print, printJson, progress, UsageError } from '../output.js'
+import { printResult, UsageError } from '../output/print.js'
+import { progress } from '../output/progress.js'
 import { type LedgerFiles, ledgerFiles, ledgerSource } from './files.js'
 
 type Options = { data: string; out: string; json?: boolean }
 
 /** What an auditor needs and nothing private: the lines byte for byte, public keys, manifests and policies. */
-export async function exportLedger({ data, out, json }: Options): Promise<void> {
+export async function exportLedger({ data, out, ...options }: Options): Promise<void> {
   const files = await ledgerFiles(data)
   if (existsSync(out) && (await readdir(out)).length > 0) {
     throw new UsageError(`${out} is not empty: nothing is written over`)
@@ -29,19 +30,14 @@ export async function exportLedger({ data, out, json }: Options): Promise<void> 
   const published = join(data, 'evidence', 'public')
   const documents = existsSync(published) ? (await readdir(published)).filter(isHex64) : []
   for (const name of documents) await copyFile(join(published, name), join(out, 'documents', name))
-  const done = {
-    out,
-    bytes: files.bytes,
-    documents: documents.length,
-    archived_segments: files.archived,
-  }
-  if (json === true) printJson(done)
-  else {
-    print(`${out}: journal.jsonl, keyring.json, ${documents.length} documents`)
-    if (files.archived > 0) print(`without ${files.archived} archived segments at its beginning`)
-    print(`capsule-gate verify ${join(out, 'journal.jsonl')} --keys ${join(out, 'keyring.json')}`)
-    print('An auditor pins the keys by another way than this folder.')
-  }
+  const { bytes, archived: archived_segments } = files
+  const done = { out, bytes, documents: documents.length, archived_segments }
+  printResult(options, done, () => [
+    `${out}: journal.jsonl, keyring.json, ${documents.length} documents`,
+    ...(files.archived > 0 ? [`without ${files.archived} archived segments at its beginning`] : []),
+    `capsule-gate verify ${join(out, 'journal.jsonl')} --keys ${join(out, 'keyring.json')}`,
+    'An auditor pins the keys by another way than this folder.',
+  ])
 }
 
 /** Whole lines only: what the writer is writing right now is not part of the export. */

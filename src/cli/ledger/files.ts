@@ -2,18 +2,14 @@ import { join } from 'node:path'
 import { createReadStream, existsSync, open, statSync } from '../../adapters/disk/files.js'
 import { type ReadLine, readJournal } from '../../adapters/journal/read.js'
 import { listSegments, segmentPath } from '../../adapters/journal/segments.js'
-import { type Progress, progress, UsageError } from '../output.js'
+import { UsageError } from '../output/print.js'
+import { progress } from '../output/progress.js'
 import type { Source } from '../verify/input.js'
 
 /** The journal of a data folder as files: read beside the writer, without its lock. */
-export type LedgerFiles = {
-  readonly dir: string
-  readonly numbers: readonly number[]
-  readonly archived: number
-  readonly bytes: number
-}
+export type LedgerFiles = Awaited<ReturnType<typeof ledgerFiles>>
 
-export async function ledgerFiles(data: string): Promise<LedgerFiles> {
+export async function ledgerFiles(data: string) {
   const dir = join(data, 'journal')
   if (!existsSync(dir)) throw new UsageError(`there is no journal in ${data} (--data)`)
   const { present, archived } = await listSegments(dir)
@@ -23,7 +19,7 @@ export async function ledgerFiles(data: string): Promise<LedgerFiles> {
 
 /** Every line, with a bar for a person who waits. */
 export async function* readAll(files: LedgerFiles): AsyncGenerator<ReadLine> {
-  const bar: Progress = progress('reading', files.bytes)
+  const bar = progress('reading', files.bytes)
   let done = 0
   try {
     for await (const read of readJournal(files.dir)) {
@@ -49,16 +45,13 @@ export function ledgerSource(files: LedgerFiles): Source {
 }
 
 const LF = 10
-const PLACE = /^\{"v":[12],"origin":"[^"\\]+","seq":(\d+),"prev":"[0-9a-f]{64}","at":"([^"]+)"/
+const START = /^\{"v":[12],"origin":"[^"\\]+","seq":(\d+),"prev":"[0-9a-f]{64}","at":"([^"]+)"/
 const FIRST_READ = 64 * 1024
 
-/** Place of the last whole line, found from the end; a torn end is the writer's to mend. */
-export async function lastLine({
-  dir,
-  numbers,
-}: Pick<LedgerFiles, 'dir' | 'numbers'>): Promise<{ seq: number; at: string } | null> {
-  for (const number of numbers.toReversed()) {
-    const handle = await open(segmentPath(dir, number), 'r')
+/** The last whole line, found from the end; a torn end is the writer's to mend. */
+export async function lastLine(files: LedgerFiles): Promise<{ seq: number; at: string } | null> {
+  for (const number of files.numbers.toReversed()) {
+    const handle = await open(segmentPath(files.dir, number), 'r')
     try {
       const { size } = await handle.stat()
       for (let room = Math.min(size, FIRST_READ); room > 0; room = Math.min(size, room * 4)) {
@@ -67,7 +60,7 @@ export async function lastLine({
         const end = buffer.lastIndexOf(LF)
         const start = end < 1 ? -1 : buffer.lastIndexOf(LF, end - 1)
         if (start < 0 && room < size) continue
-        const [, seq, at] = PLACE.exec(buffer.toString('latin1', start + 1, Math.max(end, 0))) ?? []
+        const [, seq, at] = START.exec(buffer.toString('latin1', start + 1, Math.max(end, 0))) ?? []
         if (seq !== undefined && at !== undefined) return { seq: Number(seq), at }
         break
       }

@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
-import { type Folder, folderOptions } from '../data-folder.js'
+import { folderOptions } from '../access/data-folder.js'
 import { archive } from './archive.js'
-import { verifyEvidence, worse } from './evidence.js'
 import { exportLedger } from './export.js'
-import { type ListOptions, list, showOne, tail } from './list.js'
-import { verifyLedgerFolder } from './verify.js'
+import { list, showOne, tail } from './list.js'
+import { type VerifyOptions, verifyFolder } from './verify.js'
 
 const FILTERS = `
 --tool and --agent are those of the call, refused or dispatched. Refusals of older versions name
@@ -14,8 +13,6 @@ was refused and why stands in the evidence (capsule-gate evidence show ACTION_ID
 const EVIDENCE = `
 With --evidence: 0 whole, 1 something is missing or damaged, 3 it cannot be told (no master key). What was
 erased is whole: the line that erased it is named.`
-
-type VerifyOptions = Folder & { keys?: string; json?: boolean; evidence?: boolean }
 
 /** Reads the journal's files beside a running gate; only `archive` needs it to be stopped. */
 export function register(program: Command): void {
@@ -36,28 +33,21 @@ export function register(program: Command): void {
       .option('--since <time>', 'RFC 3339, or 15m, 24h, 7d')
       .addHelpText('after', FILTERS)
 
-  filtered(add('ls', 'capsules, oldest first')).action((options: ListOptions) => list(options))
+  filtered(add('ls', 'capsules, oldest first')).action(list)
 
   filtered(add('tail', 'the newest capsules'))
     .option('-n, --lines <count>', 'how many', '10')
     .option('-f, --follow', 'and those that come, until interrupted')
-    .action(async (options: ListOptions & { lines: string; follow?: boolean }) => {
-      const stop = new AbortController()
-      process.once('SIGINT', () => stop.abort())
-      process.once('SIGTERM', () => stop.abort())
-      await tail(options, stop.signal)
-    })
+    .action(tail)
 
   add('show', 'an action or capsule, what supersedes it and what came of it')
     .argument('<id>', 'action_id or capsule_id')
     .option('--cose <file>', 'write the signed statement, byte for byte, instead')
-    .action((id: string, options: { data: string; json?: boolean; cose?: string }) =>
-      showOne(id, options),
-    )
+    .action(showOne)
 
   add('export', 'lines, public keys, manifests and policies for an auditor; nothing private')
     .requiredOption('--out <directory>', 'a new or empty folder')
-    .action((options: { data: string; out: string; json?: boolean }) => exportLedger(options))
+    .action(exportLedger)
 
   add('verify', 'check the whole journal, and that it reaches its second head')
     .option('--keys <keyring>', "pinned public keys (default: the folder's own)")
@@ -66,17 +56,11 @@ export function register(program: Command): void {
     .option('--master-key <file>', 'evidence key (default: as in gate.yaml, or in the data folder)')
     .addHelpText('after', EVIDENCE)
     .action(async (options: VerifyOptions) => {
-      const code = await verifyLedgerFolder(options)
-      process.exitCode =
-        options.evidence === true
-          ? worse(code, await verifyEvidence(options, options.json === true))
-          : code
+      process.exitCode = await verifyFolder(options)
     })
 
   add('archive', 'move the oldest sealed segments elsewhere, while the gate is stopped')
     .requiredOption('--to <directory>', 'where to')
     .option('--keep <count>', 'how many of the newest segments stay', '1')
-    .action((options: { data: string; to: string; keep: string; json?: boolean }) =>
-      archive(options),
-    )
+    .action(archive)
 }

@@ -1,23 +1,15 @@
 import { writeFileSync } from '../../adapters/disk/files.js'
 import { openCapsuleFiles } from '../../adapters/journal/list-files.js'
-import type { Capsule } from '../../core/capsule/model.js'
 import { VERDICT_CLASSES } from '../../core/capsule/registries.js'
 import { type Line, readLine } from '../../core/journal/vocabulary.js'
 import { statementOf } from '../../gate/operate/prove.js'
 import { publicLine } from '../../mounts/admin/public-line.js'
 import type { CapsuleEntry, CapsuleFilter, CapsuleList, JournalLine } from '../../ports/journal.js'
-import { type Paint, painter, plain, print, printJson, UsageError } from '../output.js'
+import { painter, plain, print, printJson, printResult, UsageError } from '../output/print.js'
 import { ledgerFiles, readAll } from './files.js'
 
-export type ListOptions = {
-  data: string
-  verdict?: string
-  tool?: string
-  agent?: string
-  decision?: string
-  since?: string
-  json?: boolean
-}
+type Filter = Partial<Record<'verdict' | 'tool' | 'agent' | 'decision' | 'since', string>>
+type ListOptions = Filter & { data: string; json?: boolean }
 
 const PAGE = 500
 
@@ -33,11 +25,13 @@ export async function list(options: ListOptions): Promise<void> {
   }
 }
 
-/** The last few, then, if asked, whatever comes. */
+/** The last few, then with --follow those that are written, until a signal. */
 export async function tail(
   options: ListOptions & { lines: string; follow?: boolean },
-  signal: AbortSignal,
 ): Promise<void> {
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  process.once('SIGTERM', () => stop.abort())
   const limit = Number(options.lines)
   if (!Number.isSafeInteger(limit) || limit < 0) throw new UsageError('--lines: a whole number')
   const filter = filterOf(options)
@@ -46,7 +40,7 @@ export async function tail(
   const last = limit === 0 ? null : await ledger.list(filter, { before: null, limit })
   for (const entry of last?.entries.toReversed() ?? []) show(entry)
   if (options.follow !== true) return
-  for await (const entry of ledger.follow(filter, signal)) show(entry)
+  for await (const entry of ledger.follow(filter, stop.signal)) show(entry)
 }
 
 /** One action or capsule, and what supersedes it, is decided with it or came of it. */
@@ -64,30 +58,22 @@ export async function showOne(
   }
   if (found.length === 0) throw new UsageError(`no action or capsule ${plain(id)} in the ledger`)
   if (options.cose !== undefined) {
-    const line = found
-      .filter((candidate) => candidate.type === 'CAPSULE')
-      .find((candidate) => own(candidate).includes(id))
+    const capsules = found.filter((line) => line.type === 'CAPSULE')
+    const line = capsules.find((capsule) => own(capsule).includes(id))
     if (line === undefined) throw new UsageError(`${plain(id)} has no capsule yet`)
     writeFileSync(options.cose, statementOf(line))
     return
   }
-  if (options.json === true) printJson({ lines: found.map(publicLine) })
-  else for (const line of found) print(plainLines(JSON.stringify(publicLine(line), null, 2)))
+  const lines = found.map(publicLine)
+  printResult(options, { lines }, () =>
+    lines.flatMap((line) => JSON.stringify(line, null, 2).split('\n').map(plain)),
+  )
 }
-
-const plainLines = (text: string): string => text.split('\n').map(plain).join('\n')
 
 /** Ids a line is itself. */
 function own(line: Line): string[] {
-  switch (line.type) {
-    case 'CAPSULE':
-      return [line.capsule.action_id, line.capsule.capsule_id]
-    case 'ACTION_DISPATCHED':
-    case 'REPLAYED':
-      return [line.action_id]
-    default:
-      return []
-  }
+  if (line.type === 'CAPSULE') return [line.capsule.action_id, line.capsule.capsule_id]
+  return line.type === 'ACTION_DISPATCHED' || line.type === 'REPLAYED' ? [line.action_id] : []
 }
 
 /** Ids a line is itself or points to. */
@@ -102,7 +88,7 @@ function names(line: Line): string[] {
   ].filter((id) => id !== undefined)
 }
 
-function filterOf({ verdict, tool, agent, decision, since }: ListOptions): CapsuleFilter {
+function filterOf({ verdict, tool, agent, decision, since }: Filter): CapsuleFilter {
   if (verdict !== undefined && !(VERDICT_CLASSES as readonly string[]).includes(verdict)) {
     throw new UsageError(`no verdict ${plain(verdict)}; there are ${VERDICT_CLASSES.join(', ')}`)
   }
@@ -113,42 +99,37 @@ const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 function sinceOf(text: string): string {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  if (count !== undefined) {
-    return new Date(
-      Date.now() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS],
-    ).toISOString()
-  }
-  const at = Date.parse(text)
+  const at =
+    count === undefined
+      ? Date.parse(text)
+      : Date.now() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]
   if (Number.isNaN(at)) throw new UsageError(`--since ${plain(text)}: a time, or 15m, 24h, 7d`)
   return new Date(at).toISOString()
-}
-
-function printer({ json }: ListOptions): (entry: CapsuleEntry<JournalLine>) => void {
-  const paint = painter(process.stdout)
-  return ({ line: raw, ...shown }) => {
-    const line = readLine(raw)
-    if (line?.type !== 'CAPSULE') return
-    const entry = { ...shown, capsule: line.capsule }
-    if (json === true) printJson(entry)
-    else print(row(entry, paint))
-  }
 }
 
 const WIDEST = Math.max(...VERDICT_CLASSES.map(({ length }) => length))
 const RED = new Set(['blocked', 'denied', 'errored', 'engine_failure', 'timeout'])
 
-type Entry = Omit<CapsuleEntry, 'line'> & { readonly capsule: Capsule }
-
-function row({ at, agent, tool, capsule }: Entry, paint: Paint): string {
-  const { verdict_class, human_disposed } = capsule.disposition
-  const colour = verdict_class === 'executed' ? 'green' : RED.has(verdict_class) ? 'red' : 'yellow'
-  return [
-    at,
-    paint(colour, plain(verdict_class).padEnd(WIDEST)),
-    human_disposed ? 'human ' : 'policy',
-    (capsule.effect?.status ?? '-').padEnd(10),
-    capsule.action_id,
-    plain(agent ?? capsule.developer),
-    plain(tool ?? '-'),
-  ].join('  ')
+function printer({ json }: ListOptions): (entry: CapsuleEntry<JournalLine>) => void {
+  const paint = painter(process.stdout)
+  const verdict = (name: string): string => {
+    const colour = name === 'executed' ? 'green' : RED.has(name) ? 'red' : 'yellow'
+    return paint(colour, plain(name).padEnd(WIDEST))
+  }
+  return ({ line: raw, ...shown }) => {
+    const line = readLine(raw)
+    if (line?.type !== 'CAPSULE') return
+    const { capsule } = line
+    if (json === true) return printJson({ ...shown, capsule })
+    const cells = [
+      shown.at,
+      verdict(capsule.disposition.verdict_class),
+      capsule.disposition.human_disposed ? 'human ' : 'policy',
+      (capsule.effect?.status ?? '-').padEnd(10),
+      capsule.action_id,
+      plain(shown.agent ?? capsule.developer),
+      plain(shown.tool ?? '-'),
+    ]
+    print(cells.join('  '))
+  }
 }

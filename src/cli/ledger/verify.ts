@@ -7,34 +7,47 @@ import { indexPath } from '../../adapters/journal/segments.js'
 import { exportKeyring } from '../../adapters/keys/keyring.js'
 import { readSignedHead } from '../../core/journal/head.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
-import { EXIT, plain, print, printJson } from '../output.js'
-import { loadKeys, verifySource } from '../verify/verify.js'
+import type { Folder } from '../access/data-folder.js'
+import { EXIT, plain, print, printJson, printResult, worst } from '../output/print.js'
+import { loadKeys, MAX_SHOWN, verifySource } from '../verify/verify.js'
+import { compareEvidence, describeCounts, type EvidenceReport } from './evidence.js'
 import { type LedgerFiles, ledgerFiles, ledgerSource } from './files.js'
 
-type Options = { data: string; keys?: string; head: string; json?: boolean }
+export type VerifyOptions = Folder & { keys?: string; json?: boolean; evidence?: boolean }
+
+/** The journal, and with --evidence the store beside it; the exit code. */
+export async function verifyFolder(options: VerifyOptions): Promise<number> {
+  const code = await verifyJournal(options)
+  if (options.evidence !== true) return code
+  const report = await compareEvidence(options)
+  printResult(options, { type: 'evidence', ...report }, () =>
+    describe(report).map((line) => `  evidence: ${line}`),
+  )
+  if (report.kind === 'cannot_tell') return worst([code, EXIT.incomplete])
+  return worst([code, report.findings.length === 0 ? EXIT.ok : EXIT.failed])
+}
 
 /**
  * The folder's own journal, whole: what `verify` checks of a file, with the seals of archived segments before it
  * and held to its second head.
  */
-export async function verifyLedgerFolder(options: Options): Promise<number> {
-  const { data, json, head: headFile } = options
+async function verifyJournal({ data, json, head: headFile, ...options }: VerifyOptions) {
   // Before the lines: whatever is written meanwhile only makes the journal longer.
   const head = existsSync(headFile) ? readFileSync(headFile, 'utf8') : null
   const files = await ledgerFiles(data)
   const keys =
     options.keys === undefined ? exportKeyring(join(data, 'keys')).keys : loadKeys(options.keys)
-  const against = { keys, seals: await keptSeals(files), ...(head === null ? {} : { head }) }
-  const settings = { profile: 'strict', ...(json === undefined ? {} : { json }) } as const
+  const against = { keys, seals: await keptSeals(files), ...(head !== null && { head }) }
+  const settings = { profile: 'strict', ...(json && { json }) } as const
   const code = await verifySource(files.dir, () => ledgerSource(files), against, settings)
-  if (options.keys === undefined && json !== true) {
-    print("  keys were taken from the gate's own folder: pin them with --keys to check the gate")
-  }
   const damage = await headFileDamage(headFile, keys)
   if (json === true) {
     printJson({ type: 'head', file: headFile, checked: head !== null, damage })
     printJson({ type: 'archived', segments: files.archived })
   } else {
+    if (options.keys === undefined) {
+      print("  keys were taken from the gate's own folder: pin them with --keys to check the gate")
+    }
     if (head === null) print(`  second head: missing, there is no ${plain(headFile)} (--head)`)
     if (damage !== null) print(`  second head: ${plain(damage)}`)
     if (files.archived > 0) print(`  segments 1 to ${files.archived}: ${NOT_HERE}`)
@@ -56,13 +69,11 @@ export async function headFileDamage(
 ): Promise<string | null> {
   const kept = await readHeadFile(headFile).catch(() => null)
   if (kept === null) return null
-  const faults = [kept.newest, kept.older].flatMap((head) => {
+  for (const head of [kept.newest, kept.older]) {
     const read = head?.signed == null ? null : readSignedHead(head.signed, keys, nodeCrypto)
-    return read === null || read.ok
-      ? []
-      : [`one of its heads was not written by this gate: ${read.why}`]
-  })
-  return faults[0] ?? kept.damage
+    if (read?.ok === false) return `one of its heads was not written by this gate: ${read.why}`
+  }
+  return kept.damage
 }
 
 /** Of archived segments only the indexes are here, which repeat the signed seal lines. */
@@ -75,4 +86,22 @@ async function keptSeals({ dir, archived }: LedgerFiles): Promise<readonly strin
     seals.push(header.seal)
   }
   return seals
+}
+
+function describe(report: EvidenceReport): string[] {
+  if (report.kind === 'cannot_tell') return [`cannot be told, ${plain(report.why)}`]
+  const { present, erased, findings } = report
+  const hidden = findings.length - MAX_SHOWN
+  return [
+    describeCounts(report),
+    ...erased.map(
+      ({ seq, at, digests }) => `erased by line ${seq} of ${plain(at)}: ${digests} digests`,
+    ),
+    ...findings.slice(0, MAX_SHOWN).map(({ state, seq, member, digest, detail }) => {
+      const where = seq === null ? '' : ` line ${seq} ${plain(member ?? '')} ${digest}`
+      return `${state}${where}: ${plain(detail)}`
+    }),
+    ...(hidden > 0 ? [`… and ${hidden} more (--json has all)`] : []),
+    ...(present + erased.length + findings.length === 0 ? ['no line needs any'] : []),
+  ]
 }

@@ -4,8 +4,7 @@ import { isManifestFile } from '../../config/load-manifests.js'
 import { migrateManifest } from '../../config/migrate-manifest.js'
 import type { ConfigProblem } from '../../config/model.js'
 import { readText } from '../../config/read-text.js'
-import { print, printJson, UsageError } from '../output.js'
-import { reportProblems } from '../problems.js'
+import { printProblems, printResult, UsageError } from '../output/print.js'
 
 type Rewritten = { readonly file: string; readonly text: string; readonly tools: readonly string[] }
 
@@ -30,12 +29,27 @@ export function migrate(dir: string, options: { dryRun?: boolean; json?: boolean
     } else for (const { message, way_out, line } of migrated.problems) wrong(message, way_out, line)
   }
   if (problems.length > 0) {
-    reportProblems(problems, options.json === true)
+    printProblems(problems, options.json)
     return
   }
-  if (options.dryRun !== true) for (const one of rewritten) replace(dir, one)
-  tell(rewritten, current, options)
+  const written = options.dryRun !== true
+  if (written) for (const { file, text } of rewritten) replace(join(dir, file), text)
+  const migrated = rewritten.map(({ file, tools }) => ({ file, tools }))
+  printResult(options, { ok: true, written, migrated, current }, () => [
+    ...rewritten.flatMap(({ file, text, tools }) =>
+      written
+        ? [`wrote  ${file}  ${tools.join(', ')}`]
+        : [`would write  ${file}  ${tools.join(', ')}`, text],
+    ),
+    ...current.map((file) => `unchanged  ${file}`),
+    ...(rewritten.length > 0 ? NEXT : []),
+  ])
 }
+
+const NEXT = [
+  'Each tool says `any` where it lets through what it does not read: narrow it, then',
+  'run capsule-gate manifest check.',
+]
 
 function manifestFiles(dir: string): readonly string[] {
   let names: string[]
@@ -48,29 +62,7 @@ function manifestFiles(dir: string): readonly string[] {
   return names
 }
 
-function replace(dir: string, { file, text }: Rewritten): void {
-  const path = join(dir, file)
+function replace(path: string, text: string): void {
   writeFileSync(`${path}.migrating`, text)
   renameSync(`${path}.migrating`, path)
-}
-
-function tell(
-  rewritten: readonly Rewritten[],
-  current: readonly string[],
-  { dryRun, json }: { dryRun?: boolean; json?: boolean },
-): void {
-  if (json === true) {
-    const files = rewritten.map(({ file, tools }) => ({ file, tools }))
-    printJson({ ok: true, written: dryRun !== true, migrated: files, current })
-    return
-  }
-  for (const { file, text, tools } of rewritten) {
-    print(`${dryRun === true ? 'would write' : 'wrote'}  ${file}  ${tools.join(', ')}`)
-    if (dryRun === true) print(text)
-  }
-  for (const file of current) print(`unchanged  ${file}`)
-  if (rewritten.length > 0) {
-    print('Each tool says `any` where it lets through what it does not read: narrow it, then')
-    print('run capsule-gate manifest check.')
-  }
 }

@@ -16,29 +16,26 @@ import {
   verifyLedgerStream,
   verifyStatement,
 } from '../../verify.js'
-import type { Progress } from '../output.js'
 import { counted, type Input } from './input.js'
 
-/** `incomplete`: nothing found wrong, but what the caller asked for could not be checked. */
-export type Status = 'valid' | 'invalid' | 'incomplete'
 export type Problem = Finding & { readonly record?: number; readonly line?: number }
-export type LedgerSummary = {
-  readonly capsules: number
-  readonly invalid: number
-  readonly lines: number | null
-  readonly failures_by_check: Readonly<Record<string, number>>
-  readonly open_items: readonly string[]
-}
 export type FileReport = {
   readonly kind: 'capsule' | 'disclosure' | 'statement' | 'ledger' | 'journal'
-  readonly status: Status
+  /** `incomplete`: nothing found wrong, but what the caller asked for could not be checked. */
+  readonly status: 'valid' | 'invalid' | 'incomplete'
   /** Why it is incomplete, or null. */
   readonly missing: string | null
   readonly not_checked: readonly string[]
   readonly capsule?: Class1Result
   readonly statement?: StatementResult
   readonly disclosure?: DisclosureResult
-  readonly ledger?: LedgerSummary
+  readonly ledger?: {
+    readonly capsules: number
+    readonly invalid: number
+    readonly lines: number | null
+    readonly failures_by_check: Readonly<Record<string, number>>
+    readonly open_items: readonly string[]
+  }
   /** Up to which signed head a journal is whole, or why that cannot be told. */
   readonly complete?: JournalResult['complete']
   readonly begun_before?: JournalResult['begun_before']
@@ -52,28 +49,23 @@ export type VerifySettings = {
   /** Null when the caller gave no keyring. */
   readonly keys: readonly PublicKeyRecord[] | null
   readonly onProblem: (problem: Problem) => void
+  /** How many bytes of a ledger or journal are read so far. */
+  readonly onRead?: (bytes: number) => void
 }
 
 const NO_KEYS = 'no keyring was given (--keys), so no signature was checked'
 const NO_SIGNATURE = 'a keyring was given, but this input carries no signature'
+const NO_CAPSULE = 'there is no capsule in it'
 const NO_JOURNAL = 'a head was given (--head), but this is no journal'
 
-export async function verifyInput(
-  input: Input,
-  settings: VerifySettings,
-  progress: Progress,
-): Promise<FileReport> {
-  const report = await reportOn(input, settings, progress)
+export async function verifyInput(input: Input, settings: VerifySettings): Promise<FileReport> {
+  const report = await reportOn(input, settings)
   return settings.head === undefined || report.kind === 'journal' || report.status !== 'valid'
     ? report
     : { ...report, status: 'incomplete', missing: NO_JOURNAL }
 }
 
-async function reportOn(
-  input: Input,
-  settings: VerifySettings,
-  progress: Progress,
-): Promise<FileReport> {
+function reportOn(input: Input, settings: VerifySettings): Promise<FileReport> {
   switch (input.kind) {
     case 'statement':
       return statementReport(input.bytes, settings)
@@ -81,96 +73,76 @@ async function reportOn(
       return documentReport(input.bytes, input.value, settings)
     case 'ledger':
     case 'journal':
-      return streamReport(input.kind, input.chunks, settings, progress)
+      return streamReport(input.kind, input.chunks, settings)
   }
 }
 
-/** An unsigned record under a keyring is a downgrade somebody may have made: never `valid`. */
-function unsigned(ok: boolean, settings: VerifySettings): Pick<FileReport, 'status' | 'missing'> {
+/**
+ * A signature that no keyring was given for is not checked. The other way round, an unsigned record under a keyring may be
+ * a downgrade that was made on purpose: never `valid`.
+ */
+function grade(
+  ok: boolean,
+  isSigned: boolean,
+  { keys }: VerifySettings,
+): Pick<FileReport, 'status' | 'missing'> {
   if (!ok) return { status: 'invalid', missing: null }
-  return settings.keys === null
-    ? { status: 'valid', missing: null }
-    : { status: 'incomplete', missing: NO_SIGNATURE }
-}
-
-function signed(ok: boolean, settings: VerifySettings): Pick<FileReport, 'status' | 'missing'> {
-  if (!ok) return { status: 'invalid', missing: null }
-  return settings.keys === null
-    ? { status: 'incomplete', missing: NO_KEYS }
-    : { status: 'valid', missing: null }
+  if (isSigned === (keys !== null)) return { status: 'valid', missing: null }
+  return { status: 'incomplete', missing: isSigned ? NO_KEYS : NO_SIGNATURE }
 }
 
 async function statementReport(bytes: Uint8Array, settings: VerifySettings): Promise<FileReport> {
   const { profile, keys, onProblem } = settings
-  if (keys === null) return unverifiedStatement(bytes, settings)
-  const statement = await verifyStatement(bytes, { keys, profile, crypto: nodeCrypto })
-  const { code, detail } = statement.signature
-  if (code !== null) {
-    onProblem({
-      check: null,
-      severity: 'error',
-      code: `signature_${code}`,
-      ...(detail && { detail }),
-    })
+  const kind = 'statement'
+  const malformed = (code: string, detail?: string): void =>
+    onProblem({ check: null, severity: 'error', code, ...(detail && { detail }) })
+  if (keys !== null) {
+    const statement = await verifyStatement(bytes, { keys, profile, crypto: nodeCrypto })
+    const { ok, not_checked, signature, findings, class1 } = statement
+    if (signature.code !== null) malformed(`signature_${signature.code}`, signature.detail)
+    for (const finding of [...findings, ...(class1?.findings ?? [])]) onProblem(finding)
+    return { kind, ...grade(ok, true, settings), not_checked, statement }
   }
-  for (const finding of statement.findings) onProblem(finding)
-  for (const finding of statement.class1?.findings ?? []) onProblem(finding)
-  return {
-    kind: 'statement',
-    ...signed(statement.ok, settings),
-    not_checked: statement.not_checked,
-    statement,
-  }
-}
-
-/** Without keys the payload is anybody's; what is wrong with it is wrong all the same. */
-function unverifiedStatement(bytes: Uint8Array, settings: VerifySettings): FileReport {
+  // Without keys the payload may be of anyone; what is wrong with it is wrong all the same.
   const read = decodeSign1(bytes)
   if (!read.ok) {
-    const finding = { check: null, severity: 'error', code: 'signature_malformed' } as const
-    settings.onProblem({ ...finding, detail: read.detail })
-    return { kind: 'statement', status: 'invalid', missing: null, not_checked: ['everything_else'] }
+    malformed('signature_malformed', read.detail)
+    return { kind, status: 'invalid', missing: null, not_checked: ['everything_else'] }
   }
-  const capsule = verifyCapsule(read.sign1.payload, {
-    profile: settings.profile,
-    crypto: nodeCrypto,
-  })
-  for (const finding of capsule.findings) settings.onProblem(finding)
+  const capsule = verifyCapsule(read.sign1.payload, { profile, crypto: nodeCrypto })
+  for (const finding of capsule.findings) onProblem(finding)
   const not_checked = [...new Set([...capsule.not_checked, 'signature', 'header'])]
-  return { kind: 'statement', ...signed(capsule.ok, settings), not_checked, capsule }
+  return { kind, ...grade(capsule.ok, true, settings), not_checked, capsule }
 }
 
-function documentReport(bytes: Uint8Array, value: JsonValue, settings: VerifySettings): FileReport {
-  const options = { profile: settings.profile, crypto: nodeCrypto }
+async function documentReport(
+  bytes: Uint8Array,
+  value: JsonValue,
+  settings: VerifySettings,
+): Promise<FileReport> {
+  const { profile, onProblem } = settings
+  const options = { profile, crypto: nodeCrypto }
   if (isEnvelope(value)) {
     const disclosure = verifyDisclosure(bytes, options)
-    for (const finding of disclosure.capsule.findings) settings.onProblem(finding)
-    for (const { code, member } of disclosure.disclosure_findings) {
-      if (code !== 'disclosure_match') {
-        settings.onProblem({ check: null, severity: 'error', code, detail: member })
-      }
+    const { ok, not_checked, capsule, disclosure_findings } = disclosure
+    for (const finding of capsule.findings) onProblem(finding)
+    for (const { code, member: detail } of disclosure_findings) {
+      if (code !== 'disclosure_match') onProblem({ check: null, severity: 'error', code, detail })
     }
-    return {
-      kind: 'disclosure',
-      ...unsigned(disclosure.ok, settings),
-      not_checked: disclosure.not_checked,
-      disclosure,
-    }
+    return { kind: 'disclosure', ...grade(ok, false, settings), not_checked, disclosure }
   }
   if (isLedgerObject(value)) {
     const { results, ...end } = verifyLedger(bytes, options)
-    const tally = new Tally(settings.onProblem)
-    for (const result of results) tally.add(result, null)
-    return tally.report('ledger', settings, null, end)
+    const all = async function* () {
+      yield* results
+      return end
+    }
+    return ledgerReport('ledger', all(), settings, null)
   }
   const capsule = verifyCapsule(bytes, options)
-  for (const finding of capsule.findings) settings.onProblem(finding)
-  return {
-    kind: 'capsule',
-    ...unsigned(capsule.ok, settings),
-    not_checked: capsule.not_checked,
-    capsule,
-  }
+  const { ok, not_checked, findings } = capsule
+  for (const finding of findings) onProblem(finding)
+  return { kind: 'capsule', ...grade(ok, false, settings), not_checked, capsule }
 }
 
 const isEnvelope = (value: JsonValue): boolean =>
@@ -180,15 +152,13 @@ const isEnvelope = (value: JsonValue): boolean =>
 const isLedgerObject = (value: JsonValue): boolean =>
   isObject(value) && value.size === 1 && isArray(value.get('ledger'))
 
-async function streamReport(
+function streamReport(
   kind: 'ledger' | 'journal',
   chunks: AsyncIterable<Uint8Array>,
   settings: VerifySettings,
-  progress: Progress,
 ): Promise<FileReport> {
   const { profile, keys, head, seals } = settings
   const input = counted(chunks)
-  const tally = new Tally(settings.onProblem)
   const results = verifyLedgerStream(input.pieces, {
     profile,
     crypto: nodeCrypto,
@@ -196,79 +166,56 @@ async function streamReport(
     ...(head !== undefined && { head }),
     ...(seals !== undefined && { seals }),
   })
-  let next = await results.next()
-  while (!next.done) {
-    tally.add(next.value, input.line())
-    progress.update(input.bytes())
-    next = await results.next()
-  }
-  return tally.report(kind, settings, input.lines(), next.value)
+  return ledgerReport(kind, results, settings, input)
 }
 
-class Tally {
-  #records = 0
-  #invalid = 0
-  #capsules = 0
-  readonly #byCheck: Record<string, number> = {}
-  readonly #open = new Set<string>()
-  readonly #onProblem: (problem: Problem) => void
-
-  constructor(onProblem: (problem: Problem) => void) {
-    this.#onProblem = onProblem
+/** `input` is null for a ledger that does not consist of lines. */
+async function ledgerReport(
+  kind: 'ledger' | 'journal',
+  results: AsyncGenerator<Class1Result, LedgerEnd>,
+  settings: VerifySettings,
+  input: ReturnType<typeof counted> | null,
+): Promise<FileReport> {
+  const { onProblem, onRead } = settings
+  const unchecked = new Set<string>()
+  const failures_by_check: Record<string, number> = {}
+  const countFailure = (check: number | null): void => {
+    const name = String(check ?? 'other')
+    failures_by_check[name] = (failures_by_check[name] ?? 0) + 1
   }
-
-  add(result: Class1Result, line: number | null): void {
-    this.#records++
-    if (!result.ok) this.#invalid++
-    if (result.derived !== null) this.#capsules++
-    for (const finding of result.findings) {
-      if (finding.severity === 'error') {
-        const check = String(finding.check ?? 'other')
-        this.#byCheck[check] = (this.#byCheck[check] ?? 0) + 1
-      }
-      this.#onProblem({ ...finding, record: this.#records, ...(line !== null && { line }) })
-    }
-    for (const name of result.not_checked) this.#open.add(name)
-  }
-
-  report(
-    kind: 'ledger' | 'journal',
-    settings: VerifySettings,
-    lines: number | null,
-    { open_items, journal }: LedgerEnd,
-  ): FileReport {
-    if (journal !== null) this.#addWhole(journal)
-    const ledger = {
-      capsules: this.#capsules,
-      invalid: this.#invalid,
-      lines,
-      failures_by_check: this.#byCheck,
-      open_items,
-    }
-    if (journal !== null) {
-      const { status, complete, begun_before } = journal
-      return {
-        kind: 'journal',
-        status,
-        missing: status === 'incomplete' && !complete.ok ? complete.why.join('; ') : null,
-        not_checked: [...this.#open],
-        ledger,
-        complete,
-        begun_before,
-      }
-    }
-    const nothing = { status: 'incomplete', missing: 'there is no capsule in it' } as const
-    const empty = this.#invalid === 0 && this.#capsules === 0
-    const grade = empty ? nothing : unsigned(this.#invalid === 0, settings)
-    return { kind, ...grade, not_checked: [...this.#open], ledger }
-  }
-
-  /** What belongs to no single line. */
-  #addWhole({ findings, not_checked }: JournalResult): void {
+  let record = 0
+  let invalid = 0
+  let capsules = 0
+  let next = await results.next()
+  for (; !next.done; next = await results.next()) {
+    const { ok, derived, findings, not_checked } = next.value
+    record++
+    if (!ok) invalid++
+    if (derived !== null) capsules++
     for (const finding of findings) {
-      this.#byCheck.other = (this.#byCheck.other ?? 0) + 1
-      this.#onProblem(finding)
+      if (finding.severity === 'error') countFailure(finding.check)
+      onProblem({ ...finding, record, ...(input && { line: input.line() }) })
     }
-    for (const name of not_checked) this.#open.add(name)
+    for (const name of not_checked) unchecked.add(name)
+    if (input !== null) onRead?.(input.bytes())
   }
+  const { open_items, journal } = next.value
+  // What belongs to no single line.
+  for (const finding of journal?.findings ?? []) {
+    countFailure(null)
+    onProblem(finding)
+  }
+  for (const name of journal?.not_checked ?? []) unchecked.add(name)
+  const not_checked = [...unchecked]
+  const lines = input?.lines() ?? null
+  const ledger = { capsules, invalid, lines, failures_by_check, open_items }
+  if (journal !== null) {
+    const { status, complete, begun_before } = journal
+    const missing = status === 'incomplete' && !complete.ok ? complete.why.join('; ') : null
+    return { kind: 'journal', status, missing, not_checked, ledger, complete, begun_before }
+  }
+  if (invalid === 0 && capsules === 0) {
+    return { kind, status: 'incomplete', missing: NO_CAPSULE, not_checked, ledger }
+  }
+  return { kind, ...grade(invalid === 0, false, settings), not_checked, ledger }
 }

@@ -4,7 +4,7 @@ import { parse } from '../../core/json/parse.js'
 import { isObject, type JsonValue } from '../../core/json/value.js'
 import { isJournalLine } from '../../core/verify/journal/line.js'
 import { MAX_RECORD_BYTES } from '../../core/verify/units.js'
-import { plain, UsageError } from '../output.js'
+import { plain, UsageError } from '../output/print.js'
 
 /** What a file is, told from its first bytes and not its name, but for `.cose` and `.jsonl`. */
 export type Input =
@@ -43,32 +43,33 @@ export async function readInput(source: Source): Promise<Input> {
     if (!next.done) held.push(next.value)
     return !next.done
   }
-  const all = async (limit: number): Promise<Uint8Array> => {
+  /** Whether there is more than `limit`; if not, all of it is held. */
+  const exceeds = async (limit: number): Promise<boolean> => {
     while (length(held) <= limit && (await more())) {}
-    await pull.return?.()
-    return Buffer.concat(held)
+    return length(held) > limit
   }
   const stream = (kind: 'ledger' | 'journal'): Input => ({ kind, chunks: resume(held, pull) })
 
-  let head = await firstLine(held, more)
+  const head = await firstLine(held, more)
   const isLines = /\.(jsonl|ndjson)$/.test(source.name)
-  // A signed statement is no journal, whoever put it under the journal's name.
+  // A signed statement is no journal, even under a journal's name.
   if (source.name.endsWith('.cose') || (head[0] === COSE_TAG && !isLines)) {
-    return { kind: 'statement', bytes: await all(MAX_BYTES) }
+    await exceeds(MAX_BYTES)
+    await pull.return?.()
+    return { kind: 'statement', bytes: Buffer.concat(held) }
   }
-  const start = head.find((byte) => byte > 0x20)
   const first = parse(head)
   if (first.ok && isObject(first.value) && isJournalLine(first.value)) return stream('journal')
-  if (start === 0x5b || isLines) return stream('ledger')
-  if (first.ok && (await continues(held, head.length, more))) return stream('ledger')
-  if (!first.ok) {
-    while (length(held) <= MAX_RECORD_BYTES && (await more())) {}
-    // Too large for one record, so it can only be lines, the first of them damaged.
-    if (length(held) > MAX_RECORD_BYTES) return stream('ledger')
-    head = Buffer.concat(held)
+  if (head.find((byte) => byte > 0x20) === 0x5b || isLines) return stream('ledger')
+  if (first.ok) {
+    if (await continues(held, head.length, more)) return stream('ledger')
+    return { kind: 'document', bytes: head, value: first.value }
   }
-  const document = first.ok ? first : parse(head)
-  return { kind: 'document', bytes: head, value: document.ok ? document.value : null }
+  // Too large for one record, so it can only be lines, the first of them damaged.
+  if (await exceeds(MAX_RECORD_BYTES)) return stream('ledger')
+  const bytes = Buffer.concat(held)
+  const document = parse(bytes)
+  return { kind: 'document', bytes, value: document.ok ? document.value : null }
 }
 
 const length = (chunks: readonly Uint8Array[]): number =>
@@ -112,13 +113,7 @@ async function* resume(
  * The same bytes, cut after every line feed, with the number of the line being read: a verifier that
  * takes a piece and answers before it asks for the next one is speaking about that line.
  */
-export function counted(chunks: AsyncIterable<Uint8Array>): {
-  readonly pieces: AsyncIterable<Uint8Array>
-  line(): number
-  /** How many there were, a last one without line feed included. */
-  lines(): number
-  bytes(): number
-} {
+export function counted(chunks: AsyncIterable<Uint8Array>) {
   let line = 1
   let bytes = 0
   let open = false
@@ -138,6 +133,7 @@ export function counted(chunks: AsyncIterable<Uint8Array>): {
       yield chunk.subarray(from)
     }
   }
+  /** How many there were, a last one without line feed included. */
   const lines = (): number => (open ? line : line - 1)
   return { pieces: pieces(), line: () => line, lines, bytes: () => bytes }
 }

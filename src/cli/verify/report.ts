@@ -1,5 +1,5 @@
 import type { Class1Result, Profile } from '../../verify.js'
-import { type Paint, plain, table } from '../output.js'
+import { type Paint, plain, table } from '../output/print.js'
 import type { FileReport, Problem } from './file.js'
 
 /** Seed §6, in a person's words. */
@@ -48,57 +48,52 @@ const NOT_CHECKED: Readonly<Record<string, string>> = {
 
 export function renderProblem(problem: Problem, paint: Paint): string {
   const { severity, check, code, detail, line, record } = problem
-  const place = line !== undefined ? `line ${line}` : record !== undefined ? `record ${record}` : ''
-  const word = severity === 'error' ? paint('red', severity) : paint('yellow', severity)
-  const parts = [place, word, check === null ? '' : `check ${check}`, code]
-  const said = parts.filter((part) => part !== '').join('  ')
-  return `  ${said}${detail === undefined ? '' : `: ${plain(detail)}`}`
+  const where = line !== undefined ? `line ${line}` : record !== undefined ? `record ${record}` : ''
+  const word = paint(severity === 'error' ? 'red' : 'yellow', severity)
+  const parts = [where, word, check === null ? '' : `check ${check}`, code]
+  const text = parts.filter((part) => part !== '').join('  ')
+  return `  ${text}${detail === undefined ? '' : `: ${plain(detail)}`}`
 }
 
 export function renderReport(report: FileReport, profile: Profile, paint: Paint): string[] {
   const rows: string[][] = [...signatureRows(report), ...bodyRows(report, profile)]
-  const lines = table(rows, (cell, column) => {
-    if (column !== 0) return cell
-    if (cell === 'ok') return paint('green', cell)
-    return cell === 'FAILED' ? paint('red', cell) : paint('yellow', cell)
-  })
-  const open = report.not_checked.map((name) => `- ${NOT_CHECKED[name] ?? name}`)
+  const lines = table(rows, (cell, column) =>
+    column === 0
+      ? paint(cell === 'ok' ? 'green' : cell === 'FAILED' ? 'red' : 'yellow', cell)
+      : cell,
+  )
   return [
-    ...lines.map((line) => `  ${line}`),
-    ...(report.missing === null ? [] : [`  ${paint('yellow', `incomplete: ${report.missing}`)}`]),
-    `  ${paint('bold', 'not checked')}`,
-    ...open.map((line) => `  ${paint('dim', line)}`),
-  ]
+    ...lines,
+    ...(report.missing === null ? [] : [paint('yellow', `incomplete: ${report.missing}`)]),
+    paint('bold', 'not checked'),
+    ...report.not_checked.map((name) => paint('dim', `- ${NOT_CHECKED[name] ?? name}`)),
+  ].map((line) => `  ${line}`)
 }
+
+const okOr = (isOk: boolean): string => (isOk ? 'ok' : 'FAILED')
 
 function signatureRows(report: FileReport): string[][] {
   const { statement, kind, ledger, not_checked } = report
   if (statement !== undefined) {
-    const { ok, kid, alg, code } = statement.signature
-    const header = statement.header
-    const bad = statement.findings.some(({ severity }) => severity === 'error')
+    const { header, signature } = statement
+    const { ok, kid, alg, code } = signature
+    const sound = statement.findings.every(({ severity }) => severity !== 'error')
+    const by = ok ? `alg ${alg}, kid ${kid}` : `${code}, kid ${kid?.slice(0, 64) ?? 'none'}`
     return [
-      [
-        ok ? 'ok' : 'FAILED',
-        'signature',
-        ok ? `alg ${alg}, kid ${kid}` : `${code}, kid ${kid?.slice(0, 64) ?? 'none'}`,
-      ],
+      [okOr(ok), 'signature', by],
       header === null
         ? ['--', 'header', 'not reached']
-        : [bad ? 'FAILED' : 'ok', 'header', plain(`iss ${header.iss}, sub ${header.sub}`)],
+        : [okOr(sound), 'header', plain(`iss ${header.iss}, sub ${header.sub}`)],
     ]
   }
-  if (kind === 'journal' && ledger !== undefined) {
-    const failed = ledger.failures_by_check.other ?? 0
-    const signed = !['event_signatures', 'unknown_keys'].some((name) => not_checked.includes(name))
-    const what = signed ? 'lines, signatures, heads, actions, people' : 'lines, actions, people'
-    return [
-      [failed === 0 ? 'ok' : 'FAILED', what, failed === 0 ? '' : `${failed} errors`],
-      ...completeRows(report),
-    ]
-  }
-  return []
+  if (kind !== 'journal' || ledger === undefined) return []
+  const failed = ledger.failures_by_check.other ?? 0
+  const signed = !['event_signatures', 'unknown_keys'].some((name) => not_checked.includes(name))
+  const what = signed ? 'lines, signatures, heads, actions, people' : 'lines, actions, people'
+  return [[okOr(failed === 0), what, errors(failed)], ...completeRows(report)]
 }
+
+const errors = (count: number): string => (count === 0 ? '' : `${count} errors`)
 
 /** Never more than the head says: what was cut behind it shows only against a later one. */
 function completeRows({ complete, begun_before }: FileReport): string[][] {
@@ -124,11 +119,11 @@ function bodyRows(report: FileReport, profile: Profile): string[][] {
     return [
       ...CHECKS.map((name, i) => {
         const failed = failures_by_check[String(i + 1)] ?? 0
-        const state = failed > 0 ? 'FAILED' : capsules === 0 ? '--' : 'ok'
-        return [state, `${i + 1} ${name}`, failed > 0 ? `${failed} errors` : '']
+        const state = failed === 0 && capsules === 0 ? '--' : okOr(failed === 0)
+        return [state, `${i + 1} ${name}`, errors(failed)]
       }),
       [
-        invalid === 0 ? 'ok' : 'FAILED',
+        okOr(invalid === 0),
         `${capsules} capsules${lines === null ? '' : ` in ${lines} lines`}`,
         `${invalid} invalid, ${open_items.length} open items, profile ${profile}`,
       ],
@@ -138,24 +133,20 @@ function bodyRows(report: FileReport, profile: Profile): string[][] {
   const rows = shown === null ? [] : checkRows(shown, profile)
   if (disclosure === undefined) return rows
   const { disclosures_checked: all, disclosures_matched: matched } = disclosure
-  const state = all > 0 && matched === all ? 'ok' : all === 0 ? '--' : 'FAILED'
+  const state = all === 0 ? '--' : okOr(matched === all)
   return [...rows, [state, 'disclosures', `${matched} of ${all} match their digest`]]
 }
 
-function checkRows(result: Class1Result, profile: Profile): string[][] {
-  const reached = result.derived !== null
+function checkRows({ ok, derived, findings, not_checked }: Class1Result, profile: Profile) {
   const rows = CHECKS.map((name, i): string[] => {
-    const check = i + 1
-    const failed = result.findings.some((f) => f.check === check && f.severity === 'error')
-    if (failed) return ['FAILED', `${check} ${name}`, '']
-    if (!reached) return ['--', `${check} ${name}`, 'not reached']
-    const noStore = check === 6 && result.not_checked.includes('chain_parent')
-    return noStore ? ['--', `${check} ${name}`, 'no ledger given'] : ['ok', `${check} ${name}`, '']
+    const failed = findings.some(({ check, severity }) => check === i + 1 && severity === 'error')
+    const label = `${i + 1} ${name}`
+    if (failed) return ['FAILED', label, '']
+    if (derived === null) return ['--', label, 'not reached']
+    const noStore = i + 1 === 6 && not_checked.includes('chain_parent')
+    return noStore ? ['--', label, 'no ledger given'] : ['ok', label, '']
   })
-  const { derived } = result
-  const modes =
-    derived === null
-      ? ''
-      : `${derived.effect_mode}, ${derived.attestation_mode}, ${derived.ledger_mode}`
-  return [...rows, [result.ok ? 'ok' : 'FAILED', `profile ${profile}`, modes]]
+  const { effect_mode, attestation_mode, ledger_mode } = derived ?? {}
+  const modes = derived === null ? '' : [effect_mode, attestation_mode, ledger_mode].join(', ')
+  return [...rows, [okOr(ok), `profile ${profile}`, modes]]
 }

@@ -1,10 +1,21 @@
 import { type Command, Option } from 'commander'
-import { readFileSync } from '../../adapters/disk/files.js'
 import { type PublicKeyRecord, parseKeyring } from '../../core/statement/keys.js'
 import { headsIn } from '../../core/verify/journal/given-head.js'
 import type { Profile } from '../../verify.js'
-import { EXIT, painter, plain, print, printJson, progress, UsageError } from '../output.js'
-import { type FileReport, type Problem, type VerifySettings, verifyInput } from './file.js'
+import { readGiven } from '../access/given-file.js'
+import {
+  EXIT,
+  messageOf,
+  painter,
+  plain,
+  print,
+  printError,
+  printJson,
+  UsageError,
+  worst,
+} from '../output/print.js'
+import { progress } from '../output/progress.js'
+import { type Problem, type VerifySettings, verifyInput } from './file.js'
 import { openSource, readInput, type Source } from './input.js'
 import { renderProblem, renderReport } from './report.js'
 
@@ -23,7 +34,7 @@ was asked for could not be checked: signatures without a keyring, a journal with
 segment, a call without its conclusion).`
 
 /** Shown to a person; a script reads --json, which has them all. */
-const MAX_SHOWN = 50
+export const MAX_SHOWN = 50
 
 export function register(program: Command): void {
   program
@@ -53,90 +64,56 @@ export function register(program: Command): void {
     })
 }
 
-/** Found invalid outweighs unreadable, which outweighs incomplete. */
-const worst = (codes: readonly number[]): number =>
-  [EXIT.failed, EXIT.usage, EXIT.incomplete].find((code) => codes.includes(code)) ?? EXIT.ok
-
 const EXIT_OF = { valid: EXIT.ok, invalid: EXIT.failed, incomplete: EXIT.incomplete } as const
+const COLOUR = { valid: 'green', invalid: 'red', incomplete: 'yellow' } as const
 
-/** Verifies, prints and answers with the exit code; what cannot be read is told, not thrown. */
+/** Verifies, prints and returns the exit code; what cannot be read is printed, not thrown. */
 export async function verifySource(
   file: string,
   open: () => Source,
   against: Pick<VerifySettings, 'keys' | 'head' | 'seals'>,
   { profile, json }: Pick<Options, 'profile' | 'json'>,
 ): Promise<number> {
-  const problems = json ? jsonProblems(file) : shownProblems()
+  const paint = painter(process.stdout)
+  const problems: string[] = []
+  let hidden = 0
+  const onProblem = (problem: Problem): void => {
+    if (problem.severity === 'info') return
+    if (json) printJson({ type: 'problem', file, ...problem })
+    else if (problems.length < MAX_SHOWN) problems.push(renderProblem(problem, paint))
+    else hidden++
+  }
   try {
     const source = open()
     const bar = progress(source.name, source.size)
-    const settings = { profile, ...against, onProblem: problems.add }
-    const report = await verifyInput(await readInput(source), settings, bar)
+    const settings = { profile, ...against, onProblem, onRead: bar.update }
+    const report = await verifyInput(await readInput(source), settings)
     bar.clear()
+    const { kind, status } = report
     if (json) printJson({ type: 'file', file, profile, ...report })
-    else show(source.name, report, profile, problems.lines())
-    return EXIT_OF[report.status]
+    else {
+      print(`${plain(source.name)}  ${kind}  ${paint(COLOUR[status], status.toUpperCase())}`)
+      if (hidden > 0) problems.push(`  … and ${hidden} more (--json has all)`)
+      for (const line of [...problems, ...renderReport(report, profile, paint)]) print(line)
+    }
+    return EXIT_OF[status]
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     if (json) printJson({ type: 'file', file, status: 'unreadable', reason })
-    else process.stderr.write(`capsule-gate: ${plain(reason)}\n`)
+    else printError(`capsule-gate: ${reason}`)
     return EXIT.usage
   }
 }
 
-type Problems = { add(problem: Problem): void; lines(): string[] }
-
-function jsonProblems(file: string): Problems {
-  return {
-    add: (problem) => {
-      if (problem.severity !== 'info') printJson({ type: 'problem', file, ...problem })
-    },
-    lines: () => [],
-  }
-}
-
-function shownProblems(): Problems {
-  const paint = painter(process.stdout)
-  const lines: string[] = []
-  let hidden = 0
-  return {
-    add(problem) {
-      if (problem.severity === 'info') return
-      if (lines.length < MAX_SHOWN) lines.push(renderProblem(problem, paint))
-      else hidden++
-    },
-    lines: () => (hidden === 0 ? lines : [...lines, `  … and ${hidden} more (--json has all)`]),
-  }
-}
-
-function show(name: string, report: FileReport, profile: Profile, problems: string[]): void {
-  const paint = painter(process.stdout)
-  const colour = ({ valid: 'green', invalid: 'red', incomplete: 'yellow' } as const)[report.status]
-  print(`${plain(name)}  ${report.kind}  ${paint(colour, report.status.toUpperCase())}`)
-  for (const line of problems) print(line)
-  for (const line of renderReport(report, profile, paint)) print(line)
-}
-
 export function loadKeys(path: string): readonly PublicKeyRecord[] {
-  let text: Uint8Array
-  try {
-    text = readFileSync(path)
-  } catch (error) {
-    throw new UsageError(`cannot read keyring ${path}: ${(error as Error).message}`)
-  }
-  const read = parseKeyring(text)
+  const read = parseKeyring(readGiven(path, 'keyring '))
   if (!read.ok) throw new UsageError(`keyring ${path}: ${read.path} ${read.detail}`)
   return read.keys
 }
 
-/** A file without any head is the wrong file; whether one in it holds is the verifier's to say. */
+/** A file without any head is the wrong file; whether one in it holds is for the verifier to say. */
 function loadHeads(path: string): string {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new UsageError(`cannot read head ${path}: ${(error as Error).message}`)
-  }
+  const text = String(readGiven(path, 'head '))
   if (headsIn(text).length === 0)
     throw new UsageError(`there is no signed head in ${path} (--head)`)
   return text

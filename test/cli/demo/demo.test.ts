@@ -6,9 +6,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { cli } from '../support.js'
+import { cli, MAIN } from '../support.js'
 
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'dist', 'cli', 'main.js')
 let dir: string
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'capsule-gate-demo-'))

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -9,12 +8,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { writeManifest } from '../../../src/cli/init/draft.js'
-import { fromOpenApi } from '../../../src/cli/init/openapi.js'
-import type { Json } from '../../../src/cli/init/schema.js'
+import { fromOpenApi } from '../../../src/cli/init/openapi/openapi.js'
+import type { Json } from '../../../src/cli/init/openapi/schema.js'
 import { manifestOf, problemsOf } from '../../support/manifests.js'
-import { cli } from '../support.js'
+import { cli, serving } from '../support.js'
 
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'dist', 'cli', 'main.js')
 let dir: string
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'capsule-gate-init-test-'))
@@ -22,36 +20,16 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
 /** The printed commands, in their order, against a real API behind a real gate. */
-async function serving<T>(
+async function calling<T>(
   folder: string,
   agent: string,
   use: (call: (path: string, init?: RequestInit) => Promise<Response>) => Promise<T>,
 ): Promise<T> {
   const token = (await cli(['tokens', 'create', '--name', agent], { cwd: folder })).out.trim()
-  const args = [MAIN, 'serve', '--config', 'gate.yaml', '--port', '0']
-  const env = { ...process.env, GATE_LISTENERS__ADMIN__PORT: '0' }
-  const child = spawn(process.execPath, args, { cwd: folder, env })
-  try {
-    let err = ''
-    const url = await new Promise<string>((resolve, reject) => {
-      child.stderr.on('data', (chunk) => {
-        err += chunk
-        const [, found] = /agents connect to +(\S+)\n/.exec(err) ?? []
-        if (found !== undefined) resolve(found)
-      })
-      child.on('close', () => reject(new Error(`serve ended: ${err}`)))
-    })
-    return await use((path, init = {}) =>
-      fetch(`${url}${path}`, {
-        ...init,
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      }),
-    )
-  } finally {
-    const ended = once(child, 'close')
-    child.kill('SIGTERM')
-    await ended
-  }
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  return serving(['--config', 'gate.yaml'], folder, (url) =>
+    use((path, init = {}) => fetch(`${url}${path}`, { ...init, headers })),
+  )
 }
 
 async function withApi<T>(use: (origin: string) => Promise<T>): Promise<T> {
@@ -77,7 +55,7 @@ describe('init', () => {
       const folder = join(dir, 'g')
       const checked = await cli(['manifest', 'check', '--config', 'gate.yaml'], { cwd: folder })
       expect(checked.out).toMatch(/2 tools, 2 tests passed/)
-      await serving(folder, 'bot', async (call) => {
+      await calling(folder, 'bot', async (call) => {
         const read = await call('/v1/items/7')
         expect([read.status, read.headers.get('gate-verdict')]).toEqual([200, 'executed'])
         const body = (price: string) => ({
@@ -208,7 +186,7 @@ describe('init --openapi', () => {
     withApi(async (origin) => {
       writeFileSync(join(dir, 'api.json'), JSON.stringify(ORDERS))
       await cli(['init', 'g', '--openapi', 'api.json', '--upstream', origin], { cwd: dir })
-      await serving(join(dir, 'g'), 'my-agent', async (call) => {
+      await calling(join(dir, 'g'), 'my-agent', async (call) => {
         const verdict = async (path: string, body?: object) =>
           (
             await call(
