@@ -5,6 +5,8 @@ import {
   type SecureContextOptions,
   TLSSocket,
 } from 'node:tls'
+import type { Observation } from '../../core/capsule/observation.js'
+import { notSent } from '../../ports/dispatch.js'
 
 /** One socket, and whoever listens to it now. At rest nobody does, and then every byte is a fault. */
 export type Listener = {
@@ -107,21 +109,20 @@ export type Origin = {
   /** Asked for each new connection; absent: the system's resolver. */
   readonly lookup?: LookupFunction
 }
-export type Unconnected = { readonly cause: string; readonly deadline: boolean }
 
 /** DNS, TCP and TLS within one deadline. Not one byte of a request is at stake here. */
 export function openConnection(
   origin: Origin,
   deadlineMs: number,
   signal: AbortSignal | undefined,
-): Promise<Connection | Unconnected> {
+): Promise<Connection | Observation> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {
-      resolve({ cause: 'aborted', deadline: false })
+      resolve(notSent('aborted'))
       return
     }
     const socket = begin(origin)
-    const settle = (outcome: Connection | Unconnected): void => {
+    const settle = (outcome: Connection | Observation): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
       socket.removeListener('error', onError)
@@ -133,14 +134,14 @@ export function openConnection(
       }
       resolve(outcome)
     }
-    const onAbort = (): void => settle({ cause: 'aborted', deadline: false })
-    const onClose = (): void => settle({ cause: 'connect_failed', deadline: false })
+    const onAbort = (): void => settle(notSent('aborted'))
+    const onClose = (): void => settle(notSent('connect_failed'))
     const onError = (error: NodeJS.ErrnoException): void =>
-      settle({ cause: `connect_failed:${error.code ?? 'unknown'}`, deadline: false })
+      settle(notSent(`connect_failed:${error.code ?? 'unknown'}`))
     const onReady = (): void => settle(new Connection(socket))
     const ready = origin.tls === null ? 'connect' : 'secureConnect'
     const timer = setTimeout(
-      () => settle({ cause: 'connect_deadline', deadline: true }),
+      () => settle(notSent('connect_deadline', true)),
       Math.max(1, deadlineMs),
     )
     signal?.addEventListener('abort', onAbort, { once: true })

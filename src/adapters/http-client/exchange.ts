@@ -1,19 +1,21 @@
 import type { Header } from '../../core/call/call.js'
 import type { Framing, Observation } from '../../core/capsule/observation.js'
-import { type Cuttable, watchAbort } from './abort-watch.js'
+import { type BodyFraming, mayBeJson, type ResponseHead } from '../../core/http/response.js'
+import { ResponseBody } from '../../core/http/response-body.js'
+import { type WitnessRule, witness } from '../../core/http/witness.js'
+import { notSent } from '../../ports/dispatch.js'
+import type { DispatchControl, ResponseSink } from '../../ports/upstream.js'
 import type { Connection, Listener } from './connection.js'
 import type { Fault } from './fault.js'
-import { ResponseBody } from './response-body.js'
-import type { BodyFraming, ResponseHead } from './response-head.js'
+import { nodeHashing } from './hashing.js'
 import { type ReaderEvents, ResponseReader } from './response-reader.js'
-import { GuardedSink, type ResponseSink } from './sink.js'
-import { mayBeJson, type WitnessRule, witness } from './witness.js'
+import { GuardedSink } from './sink.js'
 
 /**
  * One request and its one response on one connection. Classed by phase (first byte written, request
  * handed over, head seen, end seen), never by error code (DESIGN §3).
  */
-export type Order = {
+export type Order = DispatchControl & {
   readonly method: string
   readonly head: string
   readonly body: Uint8Array
@@ -23,8 +25,6 @@ export type Order = {
   readonly totalMs: number
   readonly holdLimit: number
   readonly sink: ResponseSink
-  readonly stillAllowed: () => boolean
-  readonly signal: AbortSignal | undefined
 }
 export type Exchanged = {
   readonly observation: Observation
@@ -45,7 +45,7 @@ export const exchange = (connection: Connection, order: Order): Promise<Exchange
   new Promise((resolve) => new Exchange(connection, order, resolve).begin())
 
 /** What the connection, the reader, the sink and the deadlines say, on one object: one per call. */
-class Exchange implements Listener, ReaderEvents, Cuttable {
+class Exchange implements Listener, ReaderEvents {
   readonly #connection: Connection
   readonly #order: Order
   readonly #resolve: (exchanged: Exchanged) => void
@@ -58,8 +58,7 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
   #head: ResponseHead | null = null
   #body: ResponseBody | null = null
   #timer: NodeJS.Timeout | null = null
-  #abortable: Set<Cuttable> | null = null
-  #unwatchReader: (() => void) | null = null
+  readonly #watched = new Map<AbortSignal, () => void>()
 
   constructor(connection: Connection, order: Order, resolve: (exchanged: Exchanged) => void) {
     this.#connection = connection
@@ -74,11 +73,10 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
     this.#connection.attach(this)
     const obstacle = this.#obstacle()
     if (obstacle !== null) {
-      const observation = { kind: 'not_sent', cause: obstacle, deadline: false } as const
-      this.#conclude({ restMs: 0, observation })
+      this.#conclude({ restMs: 0, observation: notSent(obstacle) })
       return
     }
-    if (signal !== undefined) this.#abortable = watchAbort(signal, this)
+    if (signal !== undefined) this.#cutOnAbort(signal, 'aborted')
     this.#watchReader()
     const { firstByteMs, totalMs } = this.#order
     this.#wakeIn(firstByteMs < totalMs ? firstByteMs : this.#left())
@@ -164,8 +162,9 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
       return false
     }
     this.#body = new ResponseBody({
+      hashing: nodeHashing,
       salted: rule.saltedDigest,
-      hold: mayBeJson(seen) ? holdLimit : 0,
+      hold: mayBeJson(seen.contentType, seen.contentEncoding) ? holdLimit : 0,
       declared: seen.framing.kind === 'content_length' ? seen.framing.length : null,
     })
     this.#sink.head(seen.status, seen.headers, seen.framing)
@@ -193,7 +192,7 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
       this.#cut(doubt)
       return
     }
-    const observation = witness(head, FRAMING[head.framing.kind], body.seal(), rule)
+    const observation = witness(head, FRAMING[head.framing.kind], body.finish(), rule, nodeHashing)
     this.#conclude({ observation, restMs: head.keepAliveMs })
   }
 
@@ -208,19 +207,18 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
   }
 
   // ── Cuts ───────────────────────────────────────────────────────────────────
-  /** The shutdown has waited long enough. */
-  aborted(): void {
-    this.#cut('aborted')
-  }
-
-  /** A listener costs 5 µs, and only event streams need one: most sinks have no signal to watch. */
+  /** Only event streams have a signal to watch. */
   #watchReader(): void {
     const signal = this.#order.sink.closedEventStream
-    if (signal === undefined || this.#unwatchReader !== null || this.#concluded) return
-    const left = (): void => this.#cut('event_stream_closed')
-    this.#unwatchReader = () => signal.removeEventListener('abort', left)
-    if (signal.aborted) left()
-    else signal.addEventListener('abort', left, { once: true })
+    if (signal !== undefined) this.#cutOnAbort(signal, 'event_stream_closed')
+  }
+
+  #cutOnAbort(signal: AbortSignal, cause: string): void {
+    if (this.#watched.has(signal) || this.#concluded) return
+    const cut = (): void => this.#cut(cause)
+    this.#watched.set(signal, cut)
+    if (signal.aborted) cut()
+    else signal.addEventListener('abort', cut, { once: true })
   }
 
   /**
@@ -248,7 +246,7 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
 
   #cut(cause: string, deadline = false): void {
     if (this.#concluded) return
-    const partial = this.#body?.seal()
+    const partial = this.#body?.finish()
     this.#conclude({
       restMs: 0,
       observation: {
@@ -266,8 +264,7 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
   #conclude(exchanged: Exchanged): void {
     this.#concluded = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#abortable?.delete(this)
-    this.#unwatchReader?.()
+    for (const [signal, cut] of this.#watched) signal.removeEventListener('abort', cut)
     if (exchanged.restMs === 0) this.#connection.discard()
     else this.#connection.detach()
     this.#resolve(exchanged)

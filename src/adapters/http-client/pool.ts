@@ -1,4 +1,7 @@
-import { Connection, type Origin, openConnection, type Unconnected } from './connection.js'
+import type { Observation } from '../../core/capsule/observation.js'
+import { notSent } from '../../ports/dispatch.js'
+import type { UpstreamStats } from '../../ports/upstream.js'
+import { Connection, type Origin, openConnection } from './connection.js'
 
 /** Connections at rest between calls to one upstream; the youngest is taken first. */
 export type Pool = {
@@ -6,16 +9,11 @@ export type Pool = {
     kind: 'fresh' | 'pooled',
     deadlineMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<Connection | Unconnected>
+  ): Promise<Connection | Observation>
   /** Keep for the next call, for at most `restMs`. Only after an exchange without any anomaly. */
   rest(connection: Connection, restMs: number): void
   close(): void
-  stats(): PoolStats
-}
-export type PoolStats = {
-  readonly idle: number
-  readonly opened: number
-  readonly reused: number
+  stats(): Omit<UpstreamStats, 'inFlight'>
 }
 
 const MAX_IDLE = 256
@@ -62,7 +60,7 @@ export function createPool(origin: Origin): Pool {
       opened++
       if (await connection.quiet()) return connection
       connection.discard()
-      return { cause: 'not_quiet', deadline: false }
+      return notSent('not_quiet')
     },
     rest(connection, restMs) {
       if (closed || idle.length >= MAX_IDLE || !connection.usable) {

@@ -1,7 +1,8 @@
 import type { Header } from '../../core/call/call.js'
+import type { ResponseHead } from '../../core/http/response.js'
 import { ChunkedBody, type ChunkedEvents } from './chunked-body.js'
 import type { Fault, ReadPhase } from './fault.js'
-import { parseHead, type ResponseHead } from './response-head.js'
+import { parseHead } from './response-head.js'
 
 /**
  * Reads exactly one response from a connection. It ends in one of two ways: `end` after the framing

@@ -1,13 +1,11 @@
 import type { LookupFunction } from 'node:net'
 import type { Header } from '../../core/call/call.js'
-import type { Observation } from '../../core/capsule/observation.js'
-import type { ToolRule } from '../../core/manifest/model.js'
+import { notSent } from '../../ports/dispatch.js'
+import type { Upstream } from '../../ports/upstream.js'
 import { Connection, type Origin } from './connection.js'
 import { exchange } from './exchange.js'
-import { createPool, type PoolStats } from './pool.js'
-import { type FrozenRequest, requestHead } from './request-head.js'
-import type { ResponseSink } from './sink.js'
-import type { WitnessRule } from './witness.js'
+import { createPool } from './pool.js'
+import { requestHead } from './request-head.js'
 
 /**
  * The governed way to one upstream: HTTP/1.1 over our own sockets, one call per connection at a time,
@@ -28,28 +26,6 @@ export type UpstreamOptions = {
   /** JSON bodies up to this many octets are read and bound as JSON; default 1 MiB. */
   readonly holdLimit?: number
 }
-export type DispatchRule = WitnessRule &
-  Pick<ToolRule, 'deadlines' | 'connection' | 'close_delimited'>
-export type DispatchControl = {
-  /** Asked once, just before the first byte is written. */
-  stillAllowed(): boolean
-  readonly signal?: AbortSignal
-}
-export type UpstreamStats = PoolStats & { readonly inFlight: number }
-
-export type Upstream = {
-  readonly name: string
-  /** Never rejects: whatever happens is an Observation. */
-  send(
-    request: FrozenRequest,
-    rule: DispatchRule,
-    sink: ResponseSink,
-    control: DispatchControl,
-  ): Promise<Observation>
-  /** Takes no new calls, and resolves when those under way have ended. */
-  close(): Promise<void>
-  stats(): UpstreamStats
-}
 
 const HOLD_LIMIT = 1024 * 1024
 
@@ -61,24 +37,19 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   let closing = false
   const waiting: (() => void)[] = []
 
-  async function dispatch(
-    request: FrozenRequest,
-    rule: DispatchRule,
-    sink: ResponseSink,
-    { stillAllowed, signal }: DispatchControl,
-  ): Promise<Observation> {
+  const dispatch: Upstream['send'] = async (request, rule, sink, control) => {
     const started = performance.now()
     const credential = credentialOf(options)
     if (credential === 'unavailable') return notSent('credential_unavailable')
     const head = requestHead(request, host, rule.connection, credential)
     if (head === null) return notSent('unsendable_request')
     const { connect_ms, first_byte_ms, total_ms } = rule.deadlines
-    const leased = await pool.lease(rule.connection, Math.min(connect_ms, total_ms), signal)
-    if (!(leased instanceof Connection)) return { kind: 'not_sent', ...leased }
+    const leased = await pool.lease(rule.connection, Math.min(connect_ms, total_ms), control.signal)
+    if (!(leased instanceof Connection)) return leased
     const totalMs = total_ms - (performance.now() - started)
     if (totalMs <= 0) {
       leased.discard()
-      return { kind: 'not_sent', cause: 'total_deadline', deadline: true }
+      return notSent('total_deadline', true)
     }
     const { observation, restMs } = await exchange(leased, {
       method: request.method,
@@ -89,8 +60,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       totalMs,
       holdLimit,
       sink,
-      stillAllowed,
-      signal,
+      ...control,
     })
     if (rule.connection === 'pooled') pool.rest(leased, restMs)
     else leased.discard()
@@ -117,8 +87,6 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     stats: () => ({ ...pool.stats(), inFlight }),
   }
 }
-
-const notSent = (cause: string): Observation => ({ kind: 'not_sent', cause, deadline: false })
 
 function credentialOf({ credential }: UpstreamOptions): Header | null | 'unavailable' {
   if (credential === undefined) return null

@@ -1,15 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { ResponseBody } from '../../adapters/http-client/response-body.js'
-import { mayBeJson } from '../../adapters/http-client/witness.js'
-import type { DispatchOrder, HeldResponse } from '../../ports/dispatch.js'
-import type { ClientTerms } from '../http/client.js'
+import type { Observation } from '../../core/capsule/observation.js'
+import { mayBeJson } from '../../core/http/response.js'
+import { type BodyOptions, type FinishedBody, ResponseBody } from '../../core/http/response-body.js'
+import type { HeldResponse } from '../../ports/dispatch.js'
+import type { ClientTerms } from '../http/client-outlet.js'
 import type { Hold } from '../http/hold.js'
-import { createRelease } from '../http/machine.js'
+import { createRelease } from '../http/release.js'
 import type { Recorded } from '../http/response-headers.js'
 import { guardSocket } from './guard-socket.js'
 import { applyWriteHead, type HandlerHead, readHandlerHead } from './head.js'
-import { type Held, handlerOutlet } from './outlet.js'
+import { type Bypass, HandlerOutlet, type Held } from './outlet.js'
 
 /**
  * The response interceptor: between a handler and its response it sees every octet the handler writes,
@@ -34,24 +35,18 @@ export type HandlerEnd =
   | {
       readonly kind: 'ended'
       readonly head: HandlerHead
-      readonly body: ReturnType<ResponseBody['seal']>
+      readonly body: FinishedBody
       readonly held: HeldResponse | null
     }
-  | {
-      readonly kind: 'broken'
-      readonly cause: string
-      readonly deadline: boolean
-      readonly status?: number
-      readonly partial?: { readonly digest: string; readonly length: number }
-    }
-export type InterceptOptions = ClientTerms & {
-  readonly hold: Hold
-  /** A longer JSON body is recorded by its octets alone. */
-  readonly jsonLimit: number
-  readonly salted: DispatchOrder['saltedDigest']
-  /** The handler tried to answer again: the first answer stands. */
-  readonly answeredTwice: () => void
-}
+  | Extract<Observation, { kind: 'sent' }>
+export type InterceptOptions = ClientTerms &
+  Pick<BodyOptions, 'hashing' | 'salted'> & {
+    readonly hold: Hold
+    /** A longer JSON body is recorded by its octets alone. */
+    readonly jsonLimit: number
+    /** The handler tried to answer again: the first answer stands. */
+    readonly answeredTwice: () => void
+  }
 
 /** Stands where Node keeps a sent head, so that `headersSent` and `setHeader` behave as if it had gone. */
 const KEPT_BACK = 'kept back by the gate'
@@ -90,7 +85,7 @@ export function intercept(
   const over = new Promise<HandlerEnd>((resolve) => {
     settle = resolve
   })
-  const real = <T>(act: () => T): T => {
+  const bypass: Bypass = (act) => {
     passing++
     try {
       return act()
@@ -98,7 +93,7 @@ export function intercept(
       passing--
     }
   }
-  const outlet = handlerOutlet(res, options, real, () => head?.reason)
+  const outlet = new HandlerOutlet(res, options, bypass, () => head?.reason)
   const release = createRelease(outlet, options.hold, (headers) => headers)
 
   const conclude = (end: HandlerEnd): void => {
@@ -109,9 +104,9 @@ export function intercept(
   }
   const broken = (cause: string, deadline = false): void => {
     if (phase !== 'observing') return
-    const seen = body?.seal()
+    const seen = body?.finish()
     conclude({
-      kind: 'broken',
+      kind: 'sent',
       cause,
       deadline,
       ...(head === null ? {} : { status: head.status }),
@@ -130,10 +125,9 @@ export function intercept(
   }
   const makeHead = (): ResponseBody => {
     head = readHandlerHead(req, res)
-    body = new ResponseBody({
-      salted: options.salted,
-      hold: mayBeJson(head) ? options.jsonLimit : 0,
-    })
+    const { hashing, salted, jsonLimit } = options
+    const hold = mayBeJson(head.contentType, head.contentEncoding) ? jsonLimit : 0
+    body = new ResponseBody({ hashing, salted, hold, declared: null })
     res._header = KEPT_BACK
     void release.head(head.status, head.headers, head.framing)
     return body
@@ -158,7 +152,7 @@ export function intercept(
     else if (res._headerSent && !release.started()) aroundTheGate()
     else if (framing.kind === 'content_length' && framing.length !== length) {
       broken('length_mismatch')
-    } else conclude({ kind: 'ended', head, body: whole.seal(), held: release.held() })
+    } else conclude({ kind: 'ended', head, body: whole.finish(), held: release.held() })
   }
 
   const mine = (): boolean => phase !== 'over' && passing === 0
@@ -223,7 +217,7 @@ export function intercept(
   for (const name of WATCHED) replace(name, handlers[name])
   for (const name of INFORMATIONAL) {
     const own = Reflect.get(res, name) as (...args: unknown[]) => unknown
-    replace(name, (...args: unknown[]) => real(() => Reflect.apply(own, res, args)))
+    replace(name, (...args: unknown[]) => bypass(() => Reflect.apply(own, res, args)))
   }
   const guard = (socket: Socket): void => {
     unguard = guardSocket(socket, () => passing > 0 || flushing || phase === 'over', aroundTheGate)

@@ -3,6 +3,8 @@ import type { HttpCall } from '../../core/call/call.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports/identity.js'
+import { headFault } from '../http/head-fault.js'
+import { EXCHANGE_LIMITS } from '../http/limits.js'
 import {
   type Body,
   type BodyLimits,
@@ -11,9 +13,13 @@ import {
   readBody,
   restOf,
 } from '../http/read-body.js'
+import { type RequestHead, readHead, withBody } from '../http/read-request.js'
 import type { RestOfBody } from '../http/respond.js'
-import { headFault } from '../proxy/head-fault.js'
-import { type RequestHead, readHead } from '../proxy/read-request.js'
+
+export const bodyLimits = ({ bodyBytes }: { readonly bodyBytes?: number }): BodyLimits => ({
+  ...EXCHANGE_LIMITS.body,
+  ...(bodyBytes === undefined ? {} : { maxBytes: bodyBytes }),
+})
 
 export type Received = {
   readonly call: HttpCall
@@ -36,12 +42,12 @@ export async function readCall(
   const head = readHead(req)
   const identified = await gate.identify(head.caller)
   if (identified.kind === 'unknown') {
-    const call = { ...head, ...to, body: leftUnread(req) }
+    const call = withBody(head, leftUnread(req), to)
     return { call, identified, rest: 'left', room: null }
   }
   const room = gate.memory.bodyOf(identified.agent)
   const body = await readWhole(req, head, limits, room)
-  return { call: { ...head, ...to, body }, identified, rest: restOf(body), room }
+  return { call: withBody(head, body, to), identified, rest: restOf(body), room }
 }
 
 async function readWhole(

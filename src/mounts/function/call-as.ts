@@ -17,7 +17,10 @@ export const inProcess = ({
   idempotencyKey,
   approvalId,
   waitSeconds,
-}: CallAs): Pick<FunctionCall, 'caller' | 'idempotencyKey' | 'approvalId' | 'waitSeconds'> => {
+}: { readonly [member in keyof CallAs]: CallAs[member] | null | undefined }): Pick<
+  FunctionCall,
+  'caller' | 'idempotencyKey' | 'approvalId' | 'waitSeconds'
+> => {
   if (typeof agent !== 'string' || agent === '') throw new TypeError('a gated call names its agent')
   return {
     caller: { bearer: null, certificate: null, asserted: agent, source: 'in-process' },

@@ -1,20 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpCall } from '../../core/call/call.js'
 import type { Malformed } from '../../core/call/malformed.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports/identity.js'
-import { releaseTo } from '../http/client.js'
+import { releaseTo } from '../http/client-outlet.js'
+import { headFault } from '../http/head-fault.js'
 import { clientTerms } from '../http/hold.js'
-import type { Release } from '../http/machine.js'
 import { type Body, bodyFromHead, leftUnread, readBody, restOf } from '../http/read-body.js'
-import { type Leaving, relay } from '../http/relay.js'
+import { type RequestHead, withBody } from '../http/read-request.js'
+import { relay } from '../http/relay.js'
+import type { Release } from '../http/release.js'
 import { respond } from '../http/respond.js'
-import { clientHeaders } from '../http/response-headers.js'
 import type { Lane } from './connections.js'
-import { headFault } from './head-fault.js'
 import type { ProxyOptions } from './options.js'
-import type { RequestHead } from './read-request.js'
 
 export type Incoming = {
   readonly req: IncomingMessage
@@ -69,10 +67,14 @@ export async function governExchange(
     const body = room === null ? leftUnread(req) : await readWhole(head, incoming, options, room)
     // What is left of an unread body would be read as the next request's head.
     if (body.kind !== 'read') res.shouldKeepAlive = false
-    const relayed = relay((leaving) => openRelease(head, leaving, incoming, options), {
-      upstreams: options.upstreams,
-      signal: cutOff,
-    })
+    const { upstreams, limits } = options
+    const relayed = relay(
+      (rule, headers) => {
+        const terms = { ...limits, ...clientTerms(req, rule.hold_response) }
+        return releaseTo(res, terms, gate.memory, headers)
+      },
+      { upstreams, signal: cutOff },
+    )
     sending = relayed
     const answer = await gate.govern(withBody(head, body), relayed.dispatch, identified)
     respond(answer, res, relayed.release(), restOf(body))
@@ -81,22 +83,6 @@ export async function governExchange(
     sending?.release()?.over()
   }
 }
-
-/** Field by field: a spread of so wide an object costs a microsecond of every call. */
-const withBody = (head: RequestHead, body: Body): HttpCall => ({
-  kind: 'http',
-  method: head.method,
-  target: head.target,
-  headers: head.headers,
-  caller: head.caller,
-  idempotencyKey: head.idempotencyKey,
-  approvalId: head.approvalId,
-  waitSeconds: head.waitSeconds,
-  callerLeft: head.callerLeft,
-  tool: head.tool,
-  body,
-  upstream: null,
-})
 
 async function readWhole(
   { method, headers }: RequestHead,
@@ -118,25 +104,4 @@ async function readWhole(
   } finally {
     lane.reading = null
   }
-}
-
-function openRelease(
-  head: RequestHead,
-  { request, origin, rule }: Leaving,
-  { req, res }: Incoming,
-  { limits, gate }: ProxyOptions,
-): Release | null {
-  const { holdLimit, stallMs } = limits
-  const te = fieldOf(head, 'te')
-  const { holdAll, wantsTrailers } = clientTerms(req.httpVersion, te, rule.hold_response)
-  const terms = { holdLimit, holdAll, wantsTrailers, stallMs }
-  return releaseTo(res, terms, gate.memory, (headers) =>
-    clientHeaders(headers, request.target, origin, rule.response_location),
-  )
-}
-
-function fieldOf({ headers }: RequestHead, wanted: string): string {
-  let all = ''
-  for (const [name, value] of headers) if (name === wanted) all += `,${value}`
-  return all
 }

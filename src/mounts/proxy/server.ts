@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import { listen } from '../http/listen.js'
+import { readHead } from '../http/read-request.js'
 import { sendProblem } from '../http/respond.js'
 import { backgroundDispatch } from './background.js'
 import { refuseBytes } from './client-error.js'
@@ -16,7 +17,6 @@ import type { ProxyOptions } from './options.js'
 import { watchOverload } from './overload.js'
 import { answerReserved, isReserved } from './own-action.js'
 import { createPassThrough } from './pass-through.js'
-import { readHead } from './read-request.js'
 
 /** The data plane: agents on one side, upstreams on the other. */
 export type ProxyServer = {

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { Upstream } from '../../../src/adapters/http-client/upstream.js'
 import {
   createToken,
   ROLES,
@@ -20,6 +19,7 @@ import type { AdminLimits } from '../../../src/mounts/admin/limits.js'
 import { createReadiness } from '../../../src/mounts/admin/readiness.js'
 import { createMetrics } from '../../../src/mounts/admin/routes/metrics.js'
 import { createAdmin } from '../../../src/mounts/admin/server.js'
+import type { Upstream } from '../../../src/ports/upstream.js'
 import { PAYMENTS } from '../../support/manifests.js'
 import { type Rig, type RigOptions, refund, rig, sending, upstreamTo } from '../../support/rig.js'
 

@@ -1,12 +1,11 @@
-import type { BodyFraming } from '../../adapters/http-client/response-head.js'
-import type { ResponseSink } from '../../adapters/http-client/sink.js'
 import type { Header } from '../../core/call/call.js'
+import type { BodyFraming } from '../../core/http/response.js'
 import type { Held } from '../../gate/memory.js'
 import type { HeldResponse } from '../../ports/dispatch.js'
-import { isEventStream } from './event-stream.js'
+import type { ResponseSink } from '../../ports/upstream.js'
 import type { Hold } from './hold.js'
 import type { AnswerHead, Outlet } from './outlet.js'
-import type { Recorded } from './response-headers.js'
+import { isEventStream, type Recorded } from './response-headers.js'
 
 /**
  * Lets an answer out (DESIGN §3 "Release"). Up to the hold limit nothing goes before the capsule is

@@ -1,47 +1,35 @@
-import type { Octets, ResponseBinding } from '../../core/capsule/model.js'
+import type { Octets, ResponseBinding } from '../capsule/model.js'
 import {
   type Framing,
   type Observation,
   ObservedResponse,
   type Witnessed,
-} from '../../core/capsule/observation.js'
-import { referenceAt, type SeenBody, type SuccessRule, succeeded } from '../../core/http/success.js'
-import { jsonDigest, jsonDigestOf } from '../../core/json/build.js'
-import { parseSourced } from '../../core/json/parse.js'
-import type { DispatchOrder } from '../../ports/dispatch.js'
-import { nodeCrypto } from '../crypto-node.js'
-import type { ResponseBody } from './response-body.js'
-import type { ResponseHead } from './response-head.js'
+} from '../capsule/observation.js'
+import { jsonDigest, jsonDigestOf } from '../json/build.js'
+import { parseSourced } from '../json/parse.js'
+import { isCoded, type ResponseHead } from './response.js'
+import type { FinishedBody, Hashing, OctetsDigest } from './response-body.js'
+import { referenceAt, type SeenBody, type SuccessRule, succeeded } from './success.js'
 
 /** How a complete response becomes the one thing `confirmed` is built from (DESIGN §2.3, §5). */
 export type WitnessRule = {
   readonly success: SuccessRule
   /** JSON pointer into the response body. */
-  readonly external_ref?: string
-  readonly saltedDigest: DispatchOrder['saltedDigest']
+  readonly external_ref?: string | undefined
+  readonly saltedDigest: (() => OctetsDigest) | null
 }
-
-const JSON_TYPE = /^application\/(?:json|[!#$%&'*+\-.^_`|~0-9a-z]+\+json)[ \t]*(?:;|$)/i
-
-const isCoded = ({ contentEncoding }: ResponseHead): boolean =>
-  contentEncoding !== null && contentEncoding.toLowerCase() !== 'identity'
-
-/** Whether a body under this head may be read as JSON at all; only then is it worth keeping. */
-export const mayBeJson = (head: ResponseHead): boolean =>
-  head.contentType !== null &&
-  (head.contentType === 'application/json' || JSON_TYPE.test(head.contentType)) &&
-  !isCoded(head)
 
 export function witness(
   head: ResponseHead,
   framing: Framing,
-  body: ReturnType<ResponseBody['seal']>,
+  body: FinishedBody,
   rule: WitnessRule,
+  hashing: Hashing,
 ): Observation {
   const { status } = head
   const octets = describe(head, body, rule.saltedDigest === null ? 'sha-256' : 'hmac-sha-256')
-  const seen = look(body, rule)
-  const { binding, responseDigest } = bind(octets, seen, rule.saltedDigest !== null)
+  const seen = read(body, rule)
+  const { binding, responseDigest } = bind(octets, seen, rule.saltedDigest !== null, hashing)
   const witnessed = {
     framing,
     requestSent: true,
@@ -63,12 +51,12 @@ export function witness(
 
 function describe(
   head: ResponseHead,
-  { digest, length }: ReturnType<ResponseBody['seal']>,
+  { digest, length }: FinishedBody,
   alg: Octets['alg'],
 ): Octets {
   const { status, contentType: content_type } = head
-  const content_encoding = isCoded(head) ? head.contentEncoding : null
-  // The answer of nearly every tool, spelt out: spreads would make it the dearest part of the witness.
+  const content_encoding = isCoded(head.contentEncoding) ? head.contentEncoding : null
+  // Nearly every response, spelt out: spreads would be the dearest part of the witness.
   if (content_type !== null && content_encoding === null) {
     return { alg, digest, length, content_type, status, complete: true }
   }
@@ -83,16 +71,16 @@ function describe(
   }
 }
 
-type Looked = {
+type Read = {
   readonly body: SeenBody
   /** The octets are their own canonical form: their digest is the value's. */
   readonly canonical: boolean
 }
-const EMPTY: Looked = { body: { kind: 'empty' }, canonical: false }
-const OPAQUE: Looked = { body: { kind: 'opaque' }, canonical: false }
+const EMPTY: Read = { body: { kind: 'empty' }, canonical: false }
+const OPAQUE: Read = { body: { kind: 'opaque' }, canonical: false }
 
 /** Salted tools are parsed only when a rule looks inside; their digest never comes from the value. */
-function look({ held, length }: ReturnType<ResponseBody['seal']>, rule: WitnessRule): Looked {
+function read({ held, length }: FinishedBody, rule: WitnessRule): Read {
   if (length === 0) return EMPTY
   const wanted =
     rule.saltedDigest === null || rule.success.unless.length > 0 || rule.external_ref !== undefined
@@ -104,10 +92,10 @@ function look({ held, length }: ReturnType<ResponseBody['seal']>, rule: WitnessR
 
 type Bound = { readonly binding: ResponseBinding; readonly responseDigest: string }
 
-function bind(octets: Octets, { body, canonical }: Looked, salted: boolean): Bound {
-  if (salted) return { binding: 'octets-salted', responseDigest: jsonDigest(octets, nodeCrypto) }
+function bind(octets: Octets, { body, canonical }: Read, salted: boolean, hashing: Hashing): Bound {
+  if (salted) return { binding: 'octets-salted', responseDigest: jsonDigest(octets, hashing) }
   if (canonical) return { binding: 'json', responseDigest: octets.digest }
-  const value = body.kind === 'json' ? jsonDigestOf(body.value, nodeCrypto) : null
+  const value = body.kind === 'json' ? jsonDigestOf(body.value, hashing) : null
   if (value !== null) return { binding: 'json', responseDigest: value }
-  return { binding: 'octets', responseDigest: jsonDigest(octets, nodeCrypto) }
+  return { binding: 'octets', responseDigest: jsonDigest(octets, hashing) }
 }

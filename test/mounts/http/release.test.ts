@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { BodyFraming } from '../../../src/adapters/http-client/response-head.js'
 import type { Header } from '../../../src/core/call/call.js'
+import type { BodyFraming } from '../../../src/core/http/response.js'
 import type { Held } from '../../../src/gate/memory.js'
 import type { Hold } from '../../../src/mounts/http/hold.js'
-import { createRelease, type Release } from '../../../src/mounts/http/machine.js'
 import { NOWHERE, type Outlet } from '../../../src/mounts/http/outlet.js'
+import { createRelease, type Release } from '../../../src/mounts/http/release.js'
 
 /** DESIGN §2.1 and §3 "Release", of the machine alone: whatever comes, in whatever order. */
 type Command =
