@@ -1,3 +1,4 @@
+import { type Attached, attachAdmin } from '../../app/admin.js'
 import { systemClock } from '../../app/clock.js'
 import { createGate } from '../../app/create-gate.js'
 import type { RunningGate } from '../../app/open-gate.js'
@@ -6,7 +7,6 @@ import { createUpstreams } from '../../app/upstreams.js'
 import { loadConfig } from '../../config/load.js'
 import { sayProblem } from '../../config/model.js'
 import { createMetrics } from '../../mounts/admin/routes/metrics.js'
-import { type Attached, attachAdmin } from '../../mounts/admin/server.js'
 import { createProxy } from '../../mounts/proxy/server.js'
 import { listenNear } from './tool.js'
 

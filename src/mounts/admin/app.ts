@@ -8,14 +8,14 @@ import express, {
 } from 'express'
 import helmet from 'helmet'
 import { z } from 'zod'
-import { EvidenceError } from '../../adapters/evidence/error.js'
-import { JournalError } from '../../adapters/journal/error.js'
 import type { GateReport } from '../../gate/context.js'
+import type { AdminTokens, Principal } from '../../ports/admin.js'
 import type { Clock, Ids } from '../../ports/clock.js'
-import { type AdminTokens, authenticate } from './authenticate.js'
+import { authenticate } from './authenticate.js'
 import { type AdminLimits, DEFAULT_LIMITS, limiters } from './limits.js'
 import { AdminProblem, problemDocument } from './problem.js'
-import type { Admin, Principal, Reply, Route } from './route.js'
+import type { Admin, Reply, Route } from './route.js'
+import { storeFailure } from './store-failure.js'
 
 export type AppOptions = Admin & {
   readonly tokens: AdminTokens
@@ -83,9 +83,13 @@ function mount(app: Express, row: Route, options: AppOptions): void {
         params: row.params === undefined ? undefined : read(row.params, request.params, 'path'),
         query: read(row.query ?? NO_QUERY, { ...request.query }, 'query'),
         body: row.body === undefined ? undefined : read(row.body, request.body, 'body'),
-        principal: principalOf(response),
+        get principal() {
+          const principal = principalOf(response)
+          if (principal === null) throw new AdminProblem('unauthenticated')
+          return principal
+        },
         http: request,
-        stillAllowed: () => options.tokens().has(String(response.locals.token)),
+        stillAllowed: () => options.tokens.held().has(String(response.locals.token)),
       },
       options,
     )
@@ -153,10 +157,10 @@ function answerProblems({ report }: AppOptions): ErrorRequestHandler {
 
 function problemOf(error: unknown): AdminProblem {
   if (error instanceof AdminProblem) return error
-  if (error instanceof JournalError) {
-    return new AdminProblem(error.code === 'archived' ? 'archived' : 'record_unavailable')
+  const failure = storeFailure(error)
+  if (failure !== null) {
+    return new AdminProblem(failure === 'archived' ? failure : 'record_unavailable')
   }
-  if (error instanceof EvidenceError) return new AdminProblem('record_unavailable')
   // Express and its body parser: a status of their own for what the client sent.
   const status = (error as { status?: unknown } | null)?.status
   if (status === 413) return new AdminProblem('too_large')

@@ -1,5 +1,5 @@
 import { visible } from '../../core/approval/show.js'
-import type { Principal } from '../admin/route.js'
+import type { Principal } from '../../ports/admin.js'
 import { type Html, html } from './html.js'
 import type { Session } from './session.js'
 import { STYLE } from './style.js'

@@ -1,7 +1,5 @@
-import { hashToken } from '../../adapters/identity/tokens.js'
+import type { AdminTokens, Principal } from '../../ports/admin.js'
 import type { Clock, Ids } from '../../ports/clock.js'
-import type { AdminTokens } from '../admin/authenticate.js'
-import type { Principal } from '../admin/route.js'
 
 /**
  * A browser's session. Browsers send cookies to every port of a host, so to an agent's server on the
@@ -64,8 +62,8 @@ export function createSessions(
 
   return {
     open(bearer, secure) {
-      const token = hashToken(bearer)
-      const principal = tokens().get(token) ?? null
+      const token = tokens.hash(bearer)
+      const principal = tokens.held().get(token) ?? null
       if (principal === null || principal.role !== 'approver' || principal.machine) return null
       const now = clock.monotonic()
       makeRoom(token, now)
@@ -74,7 +72,7 @@ export function createSessions(
       held.set(door, {
         session,
         until: now + SESSION_SECONDS * 1000,
-        hash: hashToken(value),
+        hash: tokens.hash(value),
         renewedAt: now,
         previous: null,
       })
@@ -85,13 +83,13 @@ export function createSessions(
       if (entry === undefined || value === null) return null
       const now = clock.monotonic()
       // A token revoked, or made another's, ends its sessions at the next look.
-      const holder = tokens().get(entry.session.token) ?? null
+      const holder = tokens.held().get(entry.session.token) ?? null
       if (entry.until <= now || holder?.role !== 'approver' || holder.machine) {
         held.delete(door)
         return null
       }
       const session = { ...entry.session, principal: holder }
-      const hash = hashToken(value)
+      const hash = tokens.hash(value)
       if (hash !== entry.hash) {
         const { previous } = entry
         const late = previous !== null && previous.hash === hash && now < previous.until
@@ -100,7 +98,7 @@ export function createSessions(
       if (now - entry.renewedAt < RENEW_MS) return { session, renewed: null }
       const renewed = random()
       entry.previous = { hash, until: now + GRACE_MS }
-      entry.hash = hashToken(renewed)
+      entry.hash = tokens.hash(renewed)
       entry.renewedAt = now
       return { session, renewed }
     },

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { hashToken } from '../../../src/adapters/identity/tokens.js'
-import type { Principal } from '../../../src/mounts/admin/route.js'
 import { createSessions } from '../../../src/mounts/approver/session.js'
 import { STYLE } from '../../../src/mounts/approver/style.js'
+import type { Principal } from '../../../src/ports/admin.js'
 import { detail, type Plane, startPlane, waiting } from './harness.js'
 
 describe('sessions', () => {
@@ -12,7 +12,8 @@ describe('sessions', () => {
   function rig() {
     let now = 0
     const tokens = new Map<string, Principal | null>([[hashToken('t'), person]])
-    const sessions = createSessions(() => tokens, { monotonic: () => now }, ids)
+    const held = { hash: hashToken, held: () => tokens }
+    const sessions = createSessions(held, { monotonic: () => now }, ids)
     const opened = sessions.open('t', false)
     if (opened === null) throw new Error('not opened')
     return {

@@ -43,7 +43,7 @@ export const decisionAnswer = z.strictObject({
 })
 export type DecisionAnswer = z.infer<typeof decisionAnswer>
 
-export const CODES: Readonly<Record<Refusal, AdminCode>> = {
+const CODES: Readonly<Record<Refusal, AdminCode>> = {
   unknown: 'not_found',
   frozen: 'frozen',
   digest_mismatch: 'digest_mismatch',
@@ -93,7 +93,7 @@ export async function decide(
     decider,
     outcome: outcomeOf(body),
   })
-  if (done.kind === 'refused') throw new AdminProblem(CODES[done.why], sentence(done.detail))
+  if (done.kind === 'refused') throw refusedAs(done)
   return {
     approval_id: approvalId,
     state: done.state,
@@ -104,8 +104,9 @@ export async function decide(
   }
 }
 
-export const sentence = (detail: string): string =>
-  `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
+/** The gate's refusal as a problem; its detail becomes a sentence. */
+export const refusedAs = ({ why, detail }: { why: Refusal; detail: string }): AdminProblem =>
+  new AdminProblem(CODES[why], `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`)
 
 function outcomeOf(body: DecisionBody): Outcome {
   const said = body.reason === undefined ? {} : { reason: body.reason }

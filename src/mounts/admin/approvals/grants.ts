@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Plain } from '../../../core/json/value.js'
 import { AdminProblem } from '../problem.js'
-import { json, route } from '../route.js'
+import { answering, json, route } from '../route.js'
 import { actionId, name, time } from '../routes/schemas.js'
 
 /** Name → constraint in the manifest's short form; read against the tool by the gate. */
@@ -21,9 +21,7 @@ export const grantList = route({
   summary:
     'Standing grants that can still be used. Bounds are thresholds: no agent ever sees them.',
   roles: ['auditor', 'operator'],
-  answers: {
-    200: [{ type: 'application/json', schema: z.strictObject({ grants: z.array(grant) }) }],
-  },
+  answers: answering({ grants: z.array(grant) }),
   handle: async (_, { gate }) =>
     json({
       grants: (await gate.read.standingGrants()).map(({ expiresAt, usesLeft, ...rest }) => ({
@@ -42,12 +40,9 @@ export const grantCreate = route({
     'What runs under it is recorded as policy, never as a human.',
   roles: ['operator'],
   body: z.strictObject({ agent: name, tool: name, bounds, expires_at: time, uses: z.int() }),
-  answers: {
-    201: [{ type: 'application/json', schema: z.strictObject({ grant: actionId }) }],
-  },
+  answers: answering({ grant: actionId }, 201),
   problems: ['grant_invalid', 'record_unavailable'],
   async handle({ body, principal }, { gate }) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     const { agent, tool, uses, expires_at: expiresAt } = body
     const by = principal.name
     const order = { agent, tool, uses, expiresAt, by }
@@ -66,12 +61,9 @@ export const grantDelete = route({
   summary: 'Revokes a standing grant: in force for the next call, and for calls not yet reserved.',
   roles: ['operator'],
   params: z.strictObject({ grant: actionId }),
-  answers: {
-    200: [{ type: 'application/json', schema: z.strictObject({ revoked: actionId }) }],
-  },
+  answers: answering({ revoked: actionId }),
   problems: ['not_found', 'record_unavailable'],
   async handle({ params, principal }, { gate }) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     if (!(await gate.read.isStanding(params.grant))) {
       throw new AdminProblem('not_found', 'There is no such standing grant.')
     }

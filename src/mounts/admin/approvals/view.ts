@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { nodeCrypto } from '../../../adapters/crypto-node.js'
 import { expiryInWords, rolesAt } from '../../../core/approval/deadline.js'
 import type { ApprovalDocument } from '../../../core/approval/document.js'
+import type { Crypto } from '../../../core/crypto/crypto.js'
 import { jsonDigest } from '../../../core/json/build.js'
 import { haltFor } from '../../../gate/operate/halt.js'
 import type { Read } from '../../../gate/read.js'
+import type { Principal } from '../../../ports/admin.js'
 import type { Approval } from '../../../ports/state.js'
-import type { Principal } from '../route.js'
 import { actionId, digest, time, verdict } from '../routes/schemas.js'
 
 /** What anybody who may list approvals sees of one: categories, ids and digests (promise 8). */
@@ -85,5 +85,5 @@ export function mayRead(principal: Principal, { hitl, rung }: Approval): boolean
 }
 
 /** What a system that showed the arguments to a person sends back: JSON-DIGEST of the document's `arguments`. */
-export const argumentsDigest = (document: ApprovalDocument): string =>
-  jsonDigest(document.arguments, nodeCrypto)
+export const argumentsDigest = (document: ApprovalDocument, crypto: Crypto): string =>
+  jsonDigest(document.arguments, crypto)

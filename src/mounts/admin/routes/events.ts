@@ -1,11 +1,11 @@
 import type { Response } from 'express'
-import { JournalError } from '../../../adapters/journal/error.js'
 import { isHeadType } from '../../../core/journal/vocabulary.js'
 import type { Read } from '../../../gate/read.js'
 import type { JournalLine } from '../../../ports/journal.js'
 import { AdminProblem } from '../problem.js'
 import { publicLine } from '../public-line.js'
 import { route } from '../route.js'
+import { storeFailure } from '../store-failure.js'
 
 export const events = route({
   method: 'get',
@@ -87,7 +87,7 @@ async function follow(
       } else await send(line)
     }
   } catch (error) {
-    if (!(error instanceof JournalError) || error.code !== 'archived') throw error
+    if (storeFailure(error) !== 'archived') throw error
     response.write('event: archived\ndata: {}\n\n')
   } finally {
     clearInterval(beat)

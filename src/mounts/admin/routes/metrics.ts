@@ -1,12 +1,18 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { VerdictTold } from '../../../app/telemetry/watch-verdicts.js'
 import type { GateReport } from '../../../gate/context.js'
 import type { Gate } from '../../../gate/gate.js'
+import { ADMIN_ROLES } from '../../../ports/admin.js'
 import type { Clock } from '../../../ports/clock.js'
-import { ADMIN_ROLES, route } from '../route.js'
+import { route } from '../route.js'
 
 export type Metrics = {
-  verdict(told: VerdictTold): void
+  verdict(recorded: {
+    readonly verdict_class: string
+    readonly tool: string | null
+    readonly mode: string | null
+    readonly latency_ms: number | null
+    readonly upstream_ms: number | null
+  }): void
   /** Counts what reports say of records that could not be written. */
   report(event: Pick<GateReport, 'event'>): void
   /** Gauges read the gate when they are asked. */

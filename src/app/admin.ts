@@ -1,0 +1,121 @@
+import type { AddressInfo } from 'node:net'
+import { nodeCrypto } from '../adapters/crypto-node.js'
+import { hashToken, readTokens } from '../adapters/identity/tokens.js'
+import { watchTokenFile } from '../adapters/identity/watch-tokens.js'
+import type { GateConfig, SourceConfig } from '../config/model.js'
+import { readSecret } from '../config/secret-ref.js'
+import type { GateReport } from '../gate/context.js'
+import type { Gate } from '../gate/gate.js'
+import { createSources, type Sources } from '../mounts/admin/approvals/sources.js'
+import { createReadiness } from '../mounts/admin/readiness.js'
+import type { Metrics } from '../mounts/admin/routes/metrics.js'
+import { createAdmin, createMetricsListener } from '../mounts/admin/server.js'
+import type { AdminTokens } from '../ports/admin.js'
+import { systemClock, systemIds } from './clock.js'
+
+/** Without a token there is no other place for it (DESIGN §7). */
+const LOOPBACK = '127.0.0.1'
+
+export type Attached = {
+  readonly admin: AddressInfo
+  readonly metrics: AddressInfo | null
+  close(): Promise<void>
+}
+
+/** The admin plane of a running gate, as gate.yaml has it; SIGUSR2 halts everything. */
+export async function attachAdmin(
+  gate: Gate,
+  config: Pick<GateConfig, 'approvals' | 'data_dir' | 'listeners' | 'upstreams'>,
+  options: {
+    readonly metrics: Metrics
+    readonly report: (event: GateReport) => void
+    readonly dataPlane?: () => boolean
+  },
+): Promise<Attached> {
+  const { metrics, report, dataPlane } = options
+  metrics.watch(gate)
+  const upstreams = Object.fromEntries(
+    Object.entries(config.upstreams).map(([name, { origin }]) => [name, origin]),
+  )
+  const tokens = adminTokens(config.data_dir, (error) =>
+    report({ level: 'error', event: 'tokens_unreadable', detail: String(error) }),
+  )
+  const server = createAdmin({
+    gate,
+    metrics,
+    report,
+    readiness: createReadiness({
+      gate,
+      upstreams,
+      ...(dataPlane === undefined ? {} : { dataPlane }),
+    }),
+    tokens,
+    crypto: nodeCrypto,
+    clock: systemClock,
+    ids: systemIds(systemClock),
+    sources: approvalSources(config.approvals.sources, tokens, process.env),
+  })
+  const { host, port } = config.listeners.admin
+  const admin = await server.listen(port, host)
+  const scraped = createMetricsListener(metrics)
+  const { metrics: open } = config.listeners
+  const scrape =
+    open === null
+      ? null
+      : await scraped.listen(open.port, LOOPBACK).catch(async (error: unknown) => {
+          await server.close()
+          throw error
+        })
+  const halt = (): void => haltAll(gate, report)
+  process.on('SIGUSR2', halt)
+  return {
+    admin,
+    metrics: scrape,
+    async close() {
+      process.off('SIGUSR2', halt)
+      if (scrape !== null) await scraped.close()
+      await server.close()
+    },
+  }
+}
+
+/** Whoever may signal the process owns it; the journal says that it was a signal. */
+function haltAll(gate: Gate, report: (event: GateReport) => void): void {
+  gate.halt({ kind: 'all' }, 'SIGUSR2').then(
+    () => report({ level: 'warn', event: 'halted', detail: 'all, by SIGUSR2' }),
+    (error: unknown) => report({ level: 'error', event: 'halt_failed', detail: String(error) }),
+  )
+}
+
+/** The tokens of a data folder. */
+export const adminTokens = (dir: string, failed: (error: unknown) => void): AdminTokens => ({
+  hash: hashToken,
+  held: watchTokenFile(
+    dir,
+    (folder) =>
+      new Map(
+        readTokens(folder).map(({ sha256, role, name, groups, machine }) => [
+          sha256,
+          role === 'agent' ? null : { name, role, groups, machine: machine === true },
+        ]),
+      ),
+    failed,
+  ),
+})
+
+/** gate.yaml's approval systems; their secrets are read for every message. */
+export const approvalSources = (
+  sources: { readonly [name: string]: SourceConfig },
+  tokens: Sources['tokens'],
+  env: Readonly<Record<string, string | undefined>>,
+  perMinute?: number,
+): Sources => {
+  const byName = Object.entries(sources).map(([name, { secret: ref, ...source }]) => {
+    const secret = (): string | null => {
+      const found = readSecret(ref, env)
+      return found.ok ? found.value : null
+    }
+    return [name, { ...source, secret }] as const
+  })
+  return createSources(new Map(byName), tokens, perMinute)
+}
