@@ -30,9 +30,9 @@ export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
   const upstream = createUpstream({
     name,
     origin,
-    ...(holdBytes === undefined ? {} : { holdLimit: holdBytes }),
+    holdLimit: holdBytes,
     ...tls,
-    ...(credential === undefined ? {} : { credential }),
+    credential,
   })
   return proxyRoutes(options.gate, { upstream, origin, deadlines: { total_ms: totalMs } }, options)
 }

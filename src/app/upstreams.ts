@@ -30,17 +30,13 @@ export function upstreamOptions(
     name,
     origin,
     holdLimit,
-    ...(ca_file === null ? {} : { ca: readFileSync(ca_file, 'utf8') }),
-    ...(client === null
-      ? {}
-      : {
-          cert: readFileSync(client.cert_file, 'utf8'),
-          key: readFileSync(client.key_file, 'utf8'),
-        }),
-    ...(credential === null
-      ? {}
-      : {
-          credential: {
+    ca: fileAt(ca_file),
+    cert: fileAt(client?.cert_file),
+    key: fileAt(client?.key_file),
+    credential:
+      credential === null
+        ? undefined
+        : {
             header: credential.header,
             value() {
               const secret = readSecret(credential.secret, env)
@@ -48,6 +44,8 @@ export function upstreamOptions(
               return secret.value
             },
           },
-        }),
   }
 }
+
+const fileAt = (path: string | null | undefined): string | undefined =>
+  path === null || path === undefined ? undefined : readFileSync(path, 'utf8')

@@ -107,7 +107,7 @@ export type Origin = {
   readonly port: number
   readonly tls: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> | null
   /** Asked for each new connection; absent: the system's resolver. */
-  readonly lookup?: LookupFunction
+  readonly lookup: LookupFunction | undefined
 }
 
 /** DNS, TCP and TLS within one deadline. Not one byte of a request is at stake here. */
@@ -152,7 +152,7 @@ export function openConnection(
 }
 
 function begin({ host, port, tls, lookup }: Origin): Socket {
-  const to = { host, port, ...(lookup === undefined ? {} : { lookup }) }
+  const to = { host, port, lookup }
   if (tls === null) return connect({ ...to, noDelay: true, allowHalfOpen: true })
   // allowHalfOpen is documented for tls.connect and missing from its types.
   const options: ConnectionOptions & { allowHalfOpen: true } = {

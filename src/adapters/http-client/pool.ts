@@ -3,23 +3,11 @@ import { notSent } from '../../ports/dispatch.js'
 import type { UpstreamStats } from '../../ports/upstream.js'
 import { Connection, type Origin, openConnection } from './connection.js'
 
-/** Connections at rest between calls to one upstream; the youngest is taken first. */
-export type Pool = {
-  lease(
-    kind: 'fresh' | 'pooled',
-    deadlineMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Connection | Observation>
-  /** Keep for the next call, for at most `restMs`. Only after an exchange without any anomaly. */
-  rest(connection: Connection, restMs: number): void
-  close(): void
-  stats(): Omit<UpstreamStats, 'inFlight'>
-}
-
 const MAX_IDLE = 256
 const SWEEP_MS = 1_000
 
-export function createPool(origin: Origin): Pool {
+/** Connections at rest between calls to one upstream; the youngest is taken first. */
+export function createPool(origin: Origin) {
   const idle: { readonly connection: Connection; readonly until: number }[] = []
   let opened = 0
   let reused = 0
@@ -38,7 +26,11 @@ export function createPool(origin: Origin): Pool {
   }
 
   return {
-    async lease(kind, deadlineMs, signal) {
+    async lease(
+      kind: 'fresh' | 'pooled',
+      deadlineMs: number,
+      signal: AbortSignal | undefined,
+    ): Promise<Connection | Observation> {
       const started = performance.now()
       while (kind === 'pooled') {
         const entry = idle.pop()
@@ -62,7 +54,8 @@ export function createPool(origin: Origin): Pool {
       connection.discard()
       return notSent('not_quiet')
     },
-    rest(connection, restMs) {
+    /** Keep for the next call, for at most `restMs`. Only after an exchange without any anomaly. */
+    rest(connection: Connection, restMs: number): void {
       if (closed || idle.length >= MAX_IDLE || !connection.usable) {
         connection.discard()
         return
@@ -73,12 +66,12 @@ export function createPool(origin: Origin): Pool {
       idle.push({ connection, until: performance.now() + restMs })
       sweeper ??= setTimeout(sweep, SWEEP_MS).unref()
     },
-    close() {
+    close(): void {
       closed = true
       if (sweeper !== null) clearTimeout(sweeper)
       for (const { connection } of idle.splice(0)) connection.discard()
     },
-    stats: () => ({
+    stats: (): Omit<UpstreamStats, 'inFlight'> => ({
       idle: idle.filter(({ connection }) => connection.usable).length,
       opened,
       reused,

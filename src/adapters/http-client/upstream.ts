@@ -16,15 +16,15 @@ export type UpstreamOptions = {
   readonly name: string
   /** `http://host[:port]` or `https://host[:port]`, nothing behind it. */
   readonly origin: string
-  readonly ca?: string | readonly string[]
-  readonly cert?: string
-  readonly key?: string
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
   /** Resolves the origin's host for each new connection; absent: the system's resolver. */
-  readonly lookup?: LookupFunction
+  readonly lookup?: LookupFunction | undefined
   /** Read for every call, put on the wire and nowhere else. */
-  readonly credential?: { readonly header: string; value(): string }
+  readonly credential?: { readonly header: string; value(): string } | undefined
   /** JSON bodies up to this many octets are read and bound as JSON; default 1 MiB. */
-  readonly holdLimit?: number
+  readonly holdLimit?: number | undefined
 }
 
 const HOLD_LIMIT = 1024 * 1024
@@ -107,21 +107,15 @@ function originOf(options: UpstreamOptions): { origin: Origin; host: string } {
   if (url.username !== '' || url.password !== '' || `${url.origin}/` !== url.href) {
     throw new TypeError(`upstream ${options.name}: an origin has no path, query or user`)
   }
-  const { ca, cert, key } = options
+  const { ca, cert, key, lookup } = options
   return {
     host: url.host,
     origin: {
       // An IPv6 literal stands in brackets in a URL and without them everywhere else.
       host: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
-      ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
-      tls: isTls
-        ? {
-            ...(ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : [...ca] }),
-            ...(cert === undefined ? {} : { cert }),
-            ...(key === undefined ? {} : { key }),
-          }
-        : null,
+      lookup,
+      tls: isTls ? { ca, cert, key } : null,
     },
   }
 }

@@ -15,19 +15,6 @@ export type Session = {
   /** The browser came over TLS. */
   readonly secure: boolean
 }
-export type Sessions = {
-  /** Null for anything but a person's approver token. The secret is the cookie's value. */
-  open(
-    token: string,
-    secure: boolean,
-  ): { readonly session: Session; readonly secret: string } | null
-  /** `renewed` is the cookie's next value, when it is time for one. */
-  find(
-    door: string,
-    secret: string | null,
-  ): { readonly session: Session; readonly renewed: string | null } | null
-  close(door: string): void
-}
 
 /** From sign-in, whatever happens meanwhile: pages that refresh themselves must not keep it open. */
 export const SESSION_SECONDS = 3600
@@ -48,7 +35,7 @@ export function createSessions(
   tokens: AdminTokens,
   clock: Pick<Clock, 'monotonic'>,
   ids: Pick<Ids, 'random'>,
-): Sessions {
+) {
   const held = new Map<string, Held>()
   const random = (): string => Buffer.from(ids.random(32)).toString('base64url')
 
@@ -61,7 +48,8 @@ export function createSessions(
   }
 
   return {
-    open(bearer, secure) {
+    /** Null for anything but a person's approver token. The secret is the cookie's value. */
+    open(bearer: string, secure: boolean): { session: Session; secret: string } | null {
       const token = tokens.hash(bearer)
       const principal = tokens.held().get(token) ?? null
       if (principal === null || principal.role !== 'approver' || principal.machine) return null
@@ -78,7 +66,8 @@ export function createSessions(
       })
       return { session, secret: value }
     },
-    find(door, value) {
+    /** `renewed` is the cookie's next value, when it is time for one. */
+    find(door: string, value: string | null): { session: Session; renewed: string | null } | null {
       const entry = held.get(door)
       if (entry === undefined || value === null) return null
       const now = clock.monotonic()
@@ -102,7 +91,7 @@ export function createSessions(
       entry.renewedAt = now
       return { session, renewed }
     },
-    close: (door) => {
+    close(door: string): void {
       held.delete(door)
     },
   }

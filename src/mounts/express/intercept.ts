@@ -6,7 +6,7 @@ import { type BodyOptions, type FinishedBody, ResponseBody } from '../../core/ht
 import type { HeldResponse } from '../../ports/dispatch.js'
 import type { ClientTerms } from '../http/client-outlet.js'
 import type { Hold } from '../http/hold.js'
-import { createRelease } from '../http/release.js'
+import { Release } from '../http/release.js'
 import type { Recorded } from '../http/response-headers.js'
 import { guardSocket } from './guard-socket.js'
 import { applyWriteHead, type HandlerHead, readHandlerHead } from './head.js'
@@ -94,7 +94,7 @@ export function intercept(
     }
   }
   const outlet = new HandlerOutlet(res, options, bypass, () => head?.reason)
-  const release = createRelease(outlet, options.hold, (headers) => headers)
+  const release = new Release(outlet, options.hold, (headers) => headers)
 
   const conclude = (end: HandlerEnd): void => {
     phase = 'ended'

@@ -7,7 +7,7 @@ import type { NamedUpstream } from '../../ports/upstream.js'
 import { holdFor } from '../http/hold.js'
 import { EXCHANGE_LIMITS } from '../http/limits.js'
 import { relay } from '../http/relay.js'
-import { createRelease, type Release } from '../http/release.js'
+import { Release } from '../http/release.js'
 import { gateHeaders, pairs, replayHeaders } from '../http/response-headers.js'
 import { type CallAs, inProcess } from './call-as.js'
 import { responseOutlet } from './outlet.js'
@@ -56,7 +56,7 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
     const { dispatch, release } = relay(
       ({ hold_response: holdAll }, visible) => {
         const hold = holdFor({ holdLimit: holdBytes, holdAll }, gate.memory)
-        return hold === null ? null : createRelease(outlet, hold, visible)
+        return hold === null ? null : new Release(outlet, hold, visible)
       },
       { upstreams },
     )

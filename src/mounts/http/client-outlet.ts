@@ -3,7 +3,7 @@ import type { Memory } from '../../gate/memory.js'
 import { type HoldTerms, holdFor } from './hold.js'
 import type { ExchangeLimits } from './limits.js'
 import type { AnswerEnd, AnswerHead, Outlet } from './outlet.js'
-import { type ClientHeaders, createRelease, type Release } from './release.js'
+import { type ClientHeaders, Release } from './release.js'
 import { flat, gateHeaders, pairs } from './response-headers.js'
 
 export type ClientTerms = Pick<ExchangeLimits, 'stallMs'> & { readonly wantsTrailers: boolean }
@@ -19,7 +19,7 @@ export function releaseTo(
   clientHeaders: ClientHeaders,
 ): Release | null {
   const hold = holdFor(terms, memory)
-  return hold === null ? null : createRelease(new ClientOutlet(res, terms), hold, clientHeaders)
+  return hold === null ? null : new Release(new ClientOutlet(res, terms), hold, clientHeaders)
 }
 
 // A class, because every call makes one and closures would cost it more.

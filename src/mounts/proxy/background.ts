@@ -3,7 +3,7 @@ import type { BackgroundDispatch } from '../../gate/approval/run-approved.js'
 import { holdFor } from '../http/hold.js'
 import { NOWHERE } from '../http/outlet.js'
 import { relay } from '../http/relay.js'
-import { createRelease } from '../http/release.js'
+import { Release } from '../http/release.js'
 import type { ProxyOptions } from './options.js'
 
 /** `on_approval: dispatch`: the same way to the upstream, without a client at the other end. */
@@ -17,7 +17,7 @@ export const backgroundDispatch =
         const hold = holdFor({ holdLimit: limits.holdLimit, holdAll }, gate.memory)
         // Sent all the same, its result would be lost: there is no client to stream it to.
         if (hold === null || hold.room === null) return null
-        return createRelease(NOWHERE, { ...hold, beyond: 'drop' }, headers)
+        return new Release(NOWHERE, { ...hold, beyond: 'drop' }, headers)
       },
       { upstreams, signal },
     )

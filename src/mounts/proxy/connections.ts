@@ -4,20 +4,6 @@ import type { Malformed } from '../../core/call/malformed.js'
 import type { BodyReading } from '../http/read-body.js'
 import { hangUp } from './client-error.js'
 
-/**
- * Requests of one connection are taken one after the other: pipelined calls have effects, and their
- * order is the caller's (RFC 9112 §9.3.2). What a parser says about later bytes waits for its turn.
- */
-export type Connections = {
-  /** `res` says whether the connection goes on behind this exchange; without one it does not matter. */
-  take(socket: Duplex, res: ServerResponse | null, exchange: (lane: Lane) => Promise<void>): void
-  /** The parser gave up; the request being read is told, an idle connection gets `refuse`. */
-  broken(socket: Duplex, fault: Malformed, refuse: () => void): void
-  /** Exchanges under way. */
-  readonly active: () => number
-  /** Resolves when nothing is under way any more. */
-  idle(): Promise<void>
-}
 export type Lane = {
   reading: Pick<BodyReading, 'fail'> | null
   waiting: number
@@ -28,7 +14,11 @@ export type Lane = {
 
 const MAX_PIPELINED = 64
 
-export function trackConnections(): Connections {
+/**
+ * Requests of one connection are taken one after the other: pipelined calls have effects, and their
+ * order is the caller's (RFC 9112 §9.3.2). What a parser says about later bytes waits for its turn.
+ */
+export function trackConnections() {
   const lanes = new WeakMap<Duplex, Lane>()
   const watchers: (() => void)[] = []
   let active = 0
@@ -36,20 +26,12 @@ export function trackConnections(): Connections {
   const laneOf = (socket: Duplex): Lane => {
     const known = lanes.get(socket)
     if (known !== undefined) return known
-    const fresh: Lane = {
-      reading: null,
-      waiting: 0,
-      tail: Promise.resolve(),
-      over: false,
-    }
+    const fresh: Lane = { reading: null, waiting: 0, tail: Promise.resolve(), over: false }
     lanes.set(socket, fresh)
     return fresh
   }
-  const run = async (
-    lane: Lane,
-    res: ServerResponse | null,
-    exchange: (lane: Lane) => Promise<void>,
-  ): Promise<void> => {
+  type Run = (lane: Lane) => Promise<void>
+  const run = async (lane: Lane, res: ServerResponse | null, exchange: Run): Promise<void> => {
     try {
       if (!lane.over) await exchange(lane)
     } finally {
@@ -61,7 +43,8 @@ export function trackConnections(): Connections {
   }
 
   return {
-    take(socket, res, exchange) {
+    /** `res` says whether the connection goes on behind this exchange; without one it does not matter. */
+    take(socket: Duplex, res: ServerResponse | null, exchange: Run): void {
       const lane = laneOf(socket)
       if (lane.waiting >= MAX_PIPELINED) {
         socket.destroy()
@@ -74,14 +57,16 @@ export function trackConnections(): Connections {
           ? run(lane, res, exchange)
           : lane.tail.then(() => run(lane, res, exchange))
     },
-    broken(socket, fault, refuse) {
+    /** The parser gave up: the request being read is refused for it, an idle connection gets `refuse`. */
+    broken(socket: Duplex, fault: Malformed, refuse: () => void): void {
       const lane = laneOf(socket)
       if (lane.reading?.fail(fault) === true) return
       if (lane.waiting > 0) void lane.tail.then(() => hangUp(socket))
       else refuse()
     },
-    active: () => active,
-    idle: () =>
+    active: (): number => active,
+    /** Resolves when nothing is under way any more. */
+    idle: (): Promise<void> =>
       active === 0 ? Promise.resolve() : new Promise((resolve) => watchers.push(resolve)),
   }
 }

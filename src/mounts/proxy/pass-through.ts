@@ -19,15 +19,10 @@ export type PassRoute = {
   readonly upstream: string
   readonly kind: 'http' | 'websocket'
 }
-export type PassThrough = {
-  readonly upgrades: boolean
-  takes(req: IncomingMessage): boolean
-  serve(req: IncomingMessage, res: ServerResponse): Promise<void>
-  upgrade(req: IncomingMessage, socket: Socket, head: Buffer, signal: AbortSignal): Promise<void>
-}
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
-export function createPassThrough(options: ProxyOptions): PassThrough {
+
+export function createPassThrough(options: ProxyOptions) {
   const { gate, passThrough: routes, upstreams, limits, report } = options
   const ways = new Map(
     [...new Set(routes.map(({ upstream }) => upstream))].map((upstream) => {
@@ -68,9 +63,9 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
 
   return {
     upgrades: routes.some(({ kind }) => kind === 'websocket'),
-    takes: (req) => routeOf(req) !== undefined,
+    takes: (req: IncomingMessage): boolean => routeOf(req) !== undefined,
 
-    async serve(req, res) {
+    async serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
       const { upstream, origin, proxy } = wayOf(req)
       const terms = { ...limits, holdAll: req.httpVersion === '1.0', wantsTrailers: false }
       const release = releaseTo(res, terms, gate.memory, (headers) =>
@@ -95,7 +90,12 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
     },
 
     /** What flows inside is not seen by the gate: its opening and its end are. */
-    async upgrade(req, socket, head, signal) {
+    async upgrade(
+      req: IncomingMessage,
+      socket: Socket,
+      head: Buffer,
+      signal: AbortSignal,
+    ): Promise<void> {
       const { upstream, proxy } = wayOf(req)
       await record(req, 101, upstream)
       const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))

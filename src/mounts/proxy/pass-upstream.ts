@@ -9,12 +9,6 @@ import { rawHeaders } from '../http/read-request.js'
 import type { Release } from '../http/release.js'
 import type { Report } from './options.js'
 
-/** http-proxy-middleware towards one upstream of pass-through routes; the gate writes the response itself. */
-export type PassUpstream = {
-  /** Settles when the upstream's response is over, whole or not; never rejects. */
-  pass(req: IncomingMessage, res: ServerResponse, release: Release): Promise<Passed>
-  upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void
-}
 export type Passed = { readonly status: number; readonly complete: boolean }
 
 /** The agent's credentials are for the gate, and a read stays a read. */
@@ -28,7 +22,8 @@ const STRIPPED = [
 ]
 const BAD_GATEWAY: Passed = { status: 502, complete: false }
 
-export function passUpstream(origin: string, report: Report): PassUpstream {
+/** http-proxy-middleware towards one upstream of pass-through routes; the gate writes the response itself. */
+export function passUpstream(origin: string, report: Report) {
   const waiting = new WeakMap<IncomingMessage, { release: Release; over: (seen: Passed) => void }>()
   const secure = origin.startsWith('https:')
   const proxy = createProxyMiddleware<IncomingMessage, ServerResponse>({
@@ -58,7 +53,8 @@ export function passUpstream(origin: string, report: Report): PassUpstream {
     ],
   })
   return {
-    pass: (req, res, release) =>
+    /** Settles when the upstream's response is over, whole or not; never rejects. */
+    pass: (req: IncomingMessage, res: ServerResponse, release: Release): Promise<Passed> =>
       new Promise((resolve) => {
         waiting.set(req, { release, over: resolve })
         strip(req)
@@ -67,7 +63,7 @@ export function passUpstream(origin: string, report: Report): PassUpstream {
           resolve(BAD_GATEWAY)
         }).catch(() => resolve(BAD_GATEWAY))
       }),
-    upgrade(req, socket, head) {
+    upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
       strip(req)
       proxy.upgrade(req, socket, head)
     },

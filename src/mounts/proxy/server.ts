@@ -10,7 +10,7 @@ import { readHead } from '../http/read-request.js'
 import { sendProblem } from '../http/respond.js'
 import { backgroundDispatch } from './background.js'
 import { refuseBytes } from './client-error.js'
-import { type Connections, trackConnections } from './connections.js'
+import { trackConnections } from './connections.js'
 import { governExchange, type Incoming, identifyCaller, type Terms } from './exchange.js'
 import { createLimiter } from './limiter.js'
 import type { ProxyOptions } from './options.js'
@@ -46,8 +46,7 @@ export type ProxyStats = {
 }
 
 export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer {
-  const { limits, report } = options
-  const { gate } = options
+  const { gate, limits, report } = options
   const connections = trackConnections()
   const overload = watchOverload(limits.maxLoopDelayMs)
   const cutOff = new AbortController()
@@ -167,23 +166,15 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
       closing = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
-      await drain(connections, drainMs, cutOff)
+      const timer = setTimeout(() => cutOff.abort(), drainMs)
+      await connections.idle()
+      clearTimeout(timer)
       server.closeAllConnections()
       await closed
       overload.close()
       await limiter.close()
     },
   }
-}
-
-async function drain(
-  connections: Connections,
-  drainMs: number,
-  cutOff: AbortController,
-): Promise<void> {
-  const timer = setTimeout(() => cutOff.abort(), drainMs)
-  await connections.idle()
-  clearTimeout(timer)
 }
 
 function listener(tls: TlsFiles | undefined, limits: ProxyOptions['limits']): Server | TlsServer {
