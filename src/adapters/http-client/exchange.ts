@@ -1,8 +1,8 @@
 import type { Header } from '../../core/call/call.js'
-import type { Framing, Observation } from '../../core/capsule/observation.js'
-import { type BodyFraming, mayBeJson, type ResponseHead } from '../../core/http/response.js'
+import type { Observation } from '../../core/capsule/observation.js'
+import { mayBeJson, type ResponseHead } from '../../core/http/response.js'
 import { ResponseBody } from '../../core/http/response-body.js'
-import { type WitnessRule, witness } from '../../core/http/witness.js'
+import { cutShort, type WitnessRule, witness } from '../../core/http/witness.js'
 import { notSent } from '../../ports/dispatch.js'
 import type { DispatchControl, ResponseSink } from '../../ports/upstream.js'
 import type { Connection, Listener } from './connection.js'
@@ -32,12 +32,6 @@ export type Exchanged = {
   readonly restMs: number
 }
 
-const FRAMING: Readonly<Record<BodyFraming['kind'], Framing>> = {
-  content_length: 'content_length',
-  chunked: 'chunked',
-  bodyless: 'bodyless',
-  close: 'close_delimited_accepted',
-}
 /** Below this, head and body leave in one buffer and mostly in one packet. */
 const ONE_WRITE = 64 * 1024
 
@@ -192,7 +186,9 @@ class Exchange implements Listener, ReaderEvents {
       this.#cut(doubt)
       return
     }
-    const observation = witness(head, FRAMING[head.framing.kind], body.finish(), rule, nodeHashing)
+    const { kind } = head.framing
+    const framing = kind === 'close' ? 'close_delimited_accepted' : kind
+    const observation = witness(head, framing, body.finish(), rule, nodeHashing)
     this.#conclude({ observation, restMs: head.keepAliveMs })
   }
 
@@ -231,34 +227,19 @@ class Exchange implements Listener, ReaderEvents {
 
   #woken(): void {
     const { firstByteMs, totalMs } = this.#order
+    const left = this.#left()
     if (this.#silent && firstByteMs < totalMs) this.#cut('first_byte_deadline', true)
-    else if (this.#elapsed() < totalMs) this.#wakeIn(this.#left())
+    else if (left > 0) this.#wakeIn(left)
     else this.#cut('total_deadline', true)
   }
 
-  #elapsed(): number {
-    return performance.now() - this.#started
-  }
-
   #left(): number {
-    return Math.ceil(this.#order.totalMs - this.#elapsed())
+    return Math.ceil(this.#order.totalMs - (performance.now() - this.#started))
   }
 
   #cut(cause: string, deadline = false): void {
     if (this.#concluded) return
-    const partial = this.#body?.finish()
-    this.#conclude({
-      restMs: 0,
-      observation: {
-        kind: 'sent',
-        cause,
-        deadline,
-        ...(this.#head === null ? {} : { status: this.#head.status }),
-        ...(partial === undefined
-          ? {}
-          : { partial: { digest: partial.digest, length: partial.length } }),
-      },
-    })
+    this.#conclude({ restMs: 0, observation: cutShort(cause, deadline, this.#head, this.#body) })
   }
 
   #conclude(exchanged: Exchanged): void {

@@ -21,25 +21,15 @@ const MAX_INFORMATIONAL = 32
 const EMPTY_LINE = Buffer.from('\r\n\r\n')
 const PREFIX = Buffer.from('HTTP/1.')
 
-type State =
-  | { readonly at: 'head' }
-  | { readonly at: 'fixed' }
-  | { readonly at: 'chunked'; readonly body: ChunkedBody }
-  | { readonly at: 'close' }
-  | { readonly at: 'over' }
-const HEAD: State = { at: 'head' }
-const FIXED: State = { at: 'fixed' }
-const CLOSE: State = { at: 'close' }
-const OVER: State = { at: 'over' }
-
 export class ResponseReader {
   readonly #method: string
   readonly #events: ReaderEvents
-  #state: State = HEAD
+  #state: 'head' | 'content_length' | 'chunked' | 'close' | 'over' = 'head'
   /** The part of a head that earlier reads brought. */
   #carried: Buffer | null = null
   #informational = 0
   #left = 0
+  #chunked: ChunkedBody | null = null
 
   constructor(method: string, events: ReaderEvents) {
     this.#method = method
@@ -49,7 +39,7 @@ export class ResponseReader {
   feed(bytes: Buffer): void {
     let at = 0
     let chunk = bytes
-    while (this.#state.at === 'head' && at < chunk.length) {
+    while (this.#state === 'head' && at < chunk.length) {
       if (this.#carried !== null) {
         chunk = Buffer.concat([this.#carried, chunk])
         this.#carried = null
@@ -58,29 +48,14 @@ export class ResponseReader {
       if (next === null) return
       at = next
     }
-    const state = this.#state
-    switch (state.at) {
-      case 'head':
-      case 'over':
-        return
-      case 'fixed':
-        this.#fixed(chunk, at)
-        return
-      case 'chunked': {
-        const next = state.body.read(chunk, at)
-        if (typeof next === 'string') this.#fault(next)
-        else if (state.body.done) this.#end(chunk.length - next)
-        return
-      }
-      case 'close':
-        if (at < chunk.length) this.#events.data(chunk.subarray(at))
-        return
-    }
+    if (this.#state === 'content_length') this.#fixed(chunk, at)
+    else if (this.#state === 'chunked') this.#chunks(chunk, at)
+    else if (this.#state === 'close' && at < chunk.length) this.#events.data(chunk.subarray(at))
   }
 
   /** The peer's FIN. Only for a close-delimited body is that an end. */
   closed(): void {
-    if (this.#state.at === 'close') this.#end(0)
+    if (this.#state === 'close') this.#end(0)
     else this.#fault(`closed_${this.#phase()}`)
   }
 
@@ -90,7 +65,7 @@ export class ResponseReader {
   }
 
   #phase(): ReadPhase {
-    if (this.#state.at !== 'head') return 'in_body'
+    if (this.#state !== 'head') return 'in_body'
     return this.#carried === null ? 'before_head' : 'in_head'
   }
 
@@ -117,25 +92,20 @@ export class ResponseReader {
   #body(head: ResponseHead, following: number): boolean {
     const { framing } = head
     if (!this.#events.head(head)) {
-      this.#state = OVER
+      this.#state = 'over'
       return false
     }
-    switch (framing.kind) {
-      case 'content_length':
-        this.#left = framing.length
-        this.#state = FIXED
-        if (framing.length === 0) this.#end(following)
-        return framing.length > 0
-      case 'chunked':
-        this.#state = { at: 'chunked', body: new ChunkedBody(this.#events) }
-        return true
-      case 'close':
-        this.#state = CLOSE
-        return true
-      case 'bodyless':
-        this.#end(following)
-        return false
+    if (
+      framing.kind === 'bodyless' ||
+      (framing.kind === 'content_length' && framing.length === 0)
+    ) {
+      this.#end(following)
+      return false
     }
+    this.#state = framing.kind
+    if (framing.kind === 'content_length') this.#left = framing.length
+    else if (framing.kind === 'chunked') this.#chunked = new ChunkedBody(this.#events)
+    return true
   }
 
   /** Refuse now what no further byte can mend, so that garbage does not wait for a deadline. */
@@ -165,19 +135,25 @@ export class ResponseReader {
     if (this.#left === 0) this.#end(chunk.length - to)
   }
 
+  #chunks(chunk: Buffer, at: number): void {
+    const next = this.#chunked?.read(chunk, at) ?? at
+    if (typeof next === 'string') this.#fault(next)
+    else if (this.#chunked?.done === true) this.#end(chunk.length - next)
+  }
+
   #end(surplus: number): void {
-    if (this.#state.at === 'over') return
+    if (this.#state === 'over') return
     if (surplus > 0) {
       this.#fault('surplus_bytes')
       return
     }
-    this.#state = OVER
+    this.#state = 'over'
     this.#events.end()
   }
 
   #fault(fault: Fault): null {
-    if (this.#state.at !== 'over') {
-      this.#state = OVER
+    if (this.#state !== 'over') {
+      this.#state = 'over'
       this.#events.fault(fault)
     }
     return null

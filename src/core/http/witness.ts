@@ -8,7 +8,7 @@ import {
 import { jsonDigest, jsonDigestOf } from '../json/build.js'
 import { parseSourced } from '../json/parse.js'
 import { isCoded, type ResponseHead } from './response.js'
-import type { FinishedBody, Hashing, OctetsDigest } from './response-body.js'
+import type { FinishedBody, Hashing, OctetsDigest, ResponseBody } from './response-body.js'
 import { referenceAt, type SeenBody, type SuccessRule, succeeded } from './success.js'
 
 /** How a complete response becomes the one thing `confirmed` is built from (DESIGN §2.3, §5). */
@@ -47,6 +47,19 @@ export function witness(
       externalRef === null ? witnessed : { ...witnessed, externalRef },
     ),
   }
+}
+
+/** What was seen of a response that came to no end, for evidence only. */
+export function cutShort(
+  cause: string,
+  deadline: boolean,
+  head: ResponseHead | null,
+  body: ResponseBody | null,
+): Extract<Observation, { kind: 'sent' }> {
+  const status = head === null ? {} : { status: head.status }
+  if (body === null) return { kind: 'sent', cause, deadline, ...status }
+  const { digest, length } = body.finish()
+  return { kind: 'sent', cause, deadline, ...status, partial: { digest, length } }
 }
 
 function describe(

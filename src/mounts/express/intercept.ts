@@ -3,6 +3,7 @@ import { Socket } from 'node:net'
 import type { Observation } from '../../core/capsule/observation.js'
 import { mayBeJson } from '../../core/http/response.js'
 import { type BodyOptions, type FinishedBody, ResponseBody } from '../../core/http/response-body.js'
+import { cutShort } from '../../core/http/witness.js'
 import type { HeldResponse } from '../../ports/dispatch.js'
 import type { ClientTerms } from '../http/client-outlet.js'
 import type { Hold } from '../http/hold.js'
@@ -12,25 +13,7 @@ import { guardSocket } from './guard-socket.js'
 import { applyWriteHead, type HandlerHead, readHandlerHead } from './head.js'
 import { type Bypass, HandlerOutlet, type Held } from './outlet.js'
 
-/**
- * The response interceptor: between a handler and its response it sees every octet the handler writes,
- * however it writes them, and keeps the end back until the capsule is durable (DESIGN §2.1, §2.3).
- */
-export type Intercepted = {
-  /** Settles once: the handler ended its response, or it will not. */
-  readonly over: Promise<HandlerEnd>
-  /** The handler is not waited for any longer. */
-  abandon(cause: string, deadline: boolean): void
-  readonly started: () => boolean
-  /** The record is durable: let the end go. */
-  release(recorded: Recorded): void
-  /** Nothing the handler said goes out: the response is as it was before the handler. */
-  discard(): void
-  /** There is no record, or no end: the client must see that something is missing. */
-  cut(): void
-  /** Nothing more is said: memory is given back when what was said is out. */
-  exchanged(): void
-}
+export type Intercepted = ReturnType<typeof intercept>
 export type HandlerEnd =
   | {
       readonly kind: 'ended'
@@ -56,11 +39,15 @@ type Watched = (typeof WATCHED)[number]
 const INFORMATIONAL = ['writeContinue', 'writeProcessing', 'writeEarlyHints'] as const
 const MUTED = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'addTrailers'] as const
 
+/**
+ * The response interceptor: between a handler and its response it sees every octet the handler writes,
+ * however it writes them, and keeps the end back until the capsule is durable (DESIGN §2.1, §2.3).
+ */
 export function intercept(
   req: IncomingMessage,
   response: ServerResponse,
   options: InterceptOptions,
-): Intercepted {
+) {
   const res = response as Held
   const before = { status: res.statusCode, headers: Object.entries(res.getHeaders()) }
   const theirs = new Map<string, PropertyDescriptor | undefined>()
@@ -104,14 +91,7 @@ export function intercept(
   }
   const broken = (cause: string, deadline = false): void => {
     if (phase !== 'observing') return
-    const seen = body?.finish()
-    conclude({
-      kind: 'sent',
-      cause,
-      deadline,
-      ...(head === null ? {} : { status: head.status }),
-      ...(seen === undefined ? {} : { partial: { digest: seen.digest, length: seen.length } }),
-    })
+    conclude(cutShort(cause, deadline, head, body))
   }
   /** Written with the prototype's own methods or on the socket: that would not have been seen here. */
   const aroundTheGate = (): void => {
@@ -237,14 +217,18 @@ export function intercept(
     if (closed) res.emit('close')
   }
   return {
+    /** Settles once: the handler ended its response, or it will not. */
     over,
+    /** The handler is not waited for any longer. */
     abandon: broken,
-    started: () => release.started(),
-    release(recorded) {
+    started: (): boolean => release.started(),
+    /** The record is durable: let the end go. */
+    release(recorded: Recorded): void {
       restore()
       release.complete(recorded)
     },
-    discard() {
+    /** Nothing the handler said goes out: the response is as it was before the handler. */
+    discard(): void {
       restore()
       // A handler that is still at work may answer yet: no later request may share its connection.
       res.shouldKeepAlive = false
@@ -255,11 +239,13 @@ export function intercept(
       for (const [name, value] of before.headers)
         if (value !== undefined) res.setHeader(name, value)
     },
-    cut() {
+    /** There is no record, or no end: the client must see that something is missing. */
+    cut(): void {
       restore()
       release.cut()
     },
-    exchanged: () => release.over(),
+    /** Nothing more is said: memory is given back when what was said is out. */
+    exchanged: (): void => release.over(),
   }
 }
 
