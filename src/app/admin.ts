@@ -44,11 +44,7 @@ export async function attachAdmin(
     gate,
     metrics,
     report,
-    readiness: createReadiness({
-      gate,
-      upstreams,
-      ...(dataPlane === undefined ? {} : { dataPlane }),
-    }),
+    readiness: createReadiness({ gate, upstreams, dataPlane }),
     tokens,
     crypto: nodeCrypto,
     clock: systemClock,

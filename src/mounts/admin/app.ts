@@ -1,7 +1,6 @@
 import express, {
   type ErrorRequestHandler,
   type Express,
-  type NextFunction,
   type Request,
   type RequestHandler,
   type Response,
@@ -12,7 +11,7 @@ import type { GateReport } from '../../gate/context.js'
 import type { AdminTokens, Principal } from '../../ports/admin.js'
 import type { Clock, Ids } from '../../ports/clock.js'
 import { authenticate } from './authenticate.js'
-import { type AdminLimits, DEFAULT_LIMITS, limiters } from './limits.js'
+import { type AdminLimits, DEFAULT_LIMITS, limiters, within } from './limits.js'
 import { AdminProblem, problemDocument } from './problem.js'
 import type { Admin, Reply, Route } from './route.js'
 import { storeFailure } from './store-failure.js'
@@ -43,7 +42,7 @@ export function createApp(
   })
   for (const row of routes) if (row.roles === 'anyone') mount(app, row, options)
   app.use(pages)
-  app.use(...gatekeeper(options))
+  app.use(gatekeeper(options))
   for (const row of routes) if (row.roles !== 'anyone') mount(app, row, options)
   app.use(() => {
     throw new AdminProblem('not_found')
@@ -53,24 +52,18 @@ export function createApp(
 }
 
 /** Who asks is known before anything is read; strangers learn nothing but that they are. */
-function gatekeeper({ tokens, limits = DEFAULT_LIMITS }: AppOptions): RequestHandler[] {
+function gatekeeper({ tokens, limits = DEFAULT_LIMITS }: AppOptions): RequestHandler {
   const { strangers, holders } = limiters(limits)
-  return [
-    (request, response, next) => {
-      const who = authenticate(request.headers.authorization, tokens)
-      if (who.kind === 'principal') {
-        response.locals.principal = who.principal
-        response.locals.token = who.token
-        holders(request, response, next)
-        return
-      }
-      const refuse = (error?: unknown): void => {
-        if (error !== undefined) next(error)
-        else next(new AdminProblem(who.kind === 'agent' ? 'forbidden' : 'unauthenticated'))
-      }
-      strangers(request, response, refuse as NextFunction)
-    },
-  ]
+  return async (request, response, next) => {
+    const who = authenticate(request.headers.authorization, tokens)
+    if (who.kind !== 'principal') {
+      await within(strangers, request)
+      throw new AdminProblem(who.kind === 'agent' ? 'forbidden' : 'unauthenticated')
+    }
+    response.locals.principal = who.principal
+    response.locals.token = who.token
+    holders(request, response, next)
+  }
 }
 
 function mount(app: Express, row: Route, options: AppOptions): void {
@@ -84,9 +77,7 @@ function mount(app: Express, row: Route, options: AppOptions): void {
         query: read(row.query ?? NO_QUERY, { ...request.query }, 'query'),
         body: row.body === undefined ? undefined : read(row.body, request.body, 'body'),
         get principal() {
-          const principal = principalOf(response)
-          if (principal === null) throw new AdminProblem('unauthenticated')
-          return principal
+          return principalOf(response)
         },
         http: request,
         stillAllowed: () => options.tokens.held().has(String(response.locals.token)),
@@ -99,18 +90,19 @@ function mount(app: Express, row: Route, options: AppOptions): void {
 
 const NO_QUERY = z.strictObject({})
 
-const principalOf = (response: Response): Principal | null =>
-  (response.locals.principal as Principal | undefined) ?? null
+function principalOf({ locals }: Response): Principal {
+  if (locals.principal === undefined) throw new AdminProblem('unauthenticated')
+  return locals.principal as Principal
+}
 
-function mayReach({ roles }: Route): RequestHandler {
-  return (_, response, next) => {
-    const role = principalOf(response)?.role
-    if (roles !== 'anyone' && (role === undefined || !roles.includes(role))) {
+const mayReach =
+  ({ roles }: Route): RequestHandler =>
+  (_, response, next) => {
+    if (roles !== 'anyone' && !roles.includes(principalOf(response).role)) {
       throw new AdminProblem('forbidden')
     }
     next()
   }
-}
 
 function read<S extends z.ZodType>(schema: S, value: unknown, where: string): z.infer<S> {
   const parsed = schema.safeParse(value)

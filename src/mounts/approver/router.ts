@@ -1,6 +1,5 @@
 import express, {
   type ErrorRequestHandler,
-  type NextFunction,
   type Request,
   type RequestHandler,
   type Response,
@@ -12,7 +11,7 @@ import type { AppOptions } from '../admin/app.js'
 import { deciderOf, readable } from '../admin/approvals/approvals.js'
 import { decide, decisionBody } from '../admin/approvals/decide.js'
 import { mayRead, rolesOf } from '../admin/approvals/view.js'
-import { DEFAULT_LIMITS, limiters } from '../admin/limits.js'
+import { DEFAULT_LIMITS, limiters, within } from '../admin/limits.js'
 import { AdminProblem, problemDocument } from '../admin/problem.js'
 import { actionId } from '../admin/routes/schemas.js'
 import { type Attempt, GRAVE } from './forms.js'
@@ -45,7 +44,7 @@ export function createApprover(options: AppOptions): RequestHandler {
   router.get('/approvals', signIn)
   router.get('/approvals/:id', signIn)
 
-  router.post('/login', body, (request: Request, response: Response, next: NextFunction) => {
+  router.post('/login', body, async (request: Request, response: Response) => {
     const { token, csrf, item } = fieldsOf(request)
     const wanted = actionId.safeParse(item)
     const opened = form.isOurs(csrf) ? sessions.open(token, isSecure(request)) : null
@@ -56,13 +55,11 @@ export function createApprover(options: AppOptions): RequestHandler {
       return
     }
     // Only failures are counted by address: whoever shares it cannot keep an approver out.
-    strangers(request, response, ((error?: unknown) => {
-      if (error !== undefined) return next(error)
-      const said = form.isOurs(csrf)
-        ? 'This token does not open this page.'
-        : 'The form was too old. Try again.'
-      show(response.status(401), signInPage(form.make(), wanted.data ?? null, said))
-    }) as NextFunction)
+    await within(strangers, request)
+    const said = form.isOurs(csrf)
+      ? 'This token does not open this page.'
+      : 'The form was too old. Try again.'
+    show(response.status(401), signInPage(form.make(), wanted.data ?? null, said))
   })
 
   const inside = express.Router({ mergeParams: true })

@@ -24,12 +24,6 @@ export type Incoming = {
   /** What the parser complained about before the body was read. */
   fault: Malformed | null
 }
-/** What is the same for every exchange of one data plane. */
-export type Terms = {
-  readonly options: ProxyOptions
-  /** Aborts when a shutdown has waited long enough. */
-  readonly cutOff: AbortSignal
-}
 
 /** Who sent this head. Nothing behind it is read meanwhile, and what the parser says of it is kept. */
 export function identifyCaller(
@@ -57,7 +51,9 @@ export async function governExchange(
   head: RequestHead,
   identified: Identified,
   incoming: Incoming,
-  { options, cutOff }: Terms,
+  options: ProxyOptions,
+  /** Aborts when a shutdown has waited long enough. */
+  cutOff: AbortSignal,
 ): Promise<void> {
   const { req, res } = incoming
   const { gate } = options

@@ -11,7 +11,7 @@ import { sendProblem } from '../http/respond.js'
 import { backgroundDispatch } from './background.js'
 import { refuseBytes } from './client-error.js'
 import { trackConnections } from './connections.js'
-import { governExchange, type Incoming, identifyCaller, type Terms } from './exchange.js'
+import { governExchange, type Incoming, identifyCaller } from './exchange.js'
 import { createLimiter } from './limiter.js'
 import type { ProxyOptions } from './options.js'
 import { watchOverload } from './overload.js'
@@ -52,7 +52,6 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   const cutOff = new AbortController()
   // Every call that is opening a connection and every WebSocket listens to it.
   setMaxListeners(0, cutOff.signal)
-  const terms: Terms = { options, cutOff: cutOff.signal }
   const limiter = createLimiter({
     maxRefusals: limits.maxRefusals,
     windowSeconds: limits.windowSeconds,
@@ -91,7 +90,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     if (passes) return passThrough.serve(req, res)
     if (identified.kind === 'unknown') limiter.refused(source)
     else if (reserved) return answerReserved(head, identified, res, gate)
-    return governExchange(head, identified, incoming, terms)
+    return governExchange(head, identified, incoming, options, cutOff.signal)
   }
 
   // A request may come in the very packet that ends the handshake: the parser has it, closed or not.
