@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import { hashToken, readTokens } from '../adapters/identity/tokens.js'
 import { watchTokenFile } from '../adapters/identity/watch-tokens.js'
@@ -6,7 +5,8 @@ import type { GateConfig, SourceConfig } from '../config/model.js'
 import { readSecret } from '../config/secret-ref.js'
 import type { GateReport } from '../gate/context.js'
 import type { Gate } from '../gate/gate.js'
-import { createSources, type Sources } from '../mounts/admin/approvals/sources.js'
+import type { Sources } from '../mounts/admin/approvals/sources.js'
+import { DECISIONS_PER_MINUTE, decisionLimits } from '../mounts/admin/limits.js'
 import { createReadiness } from '../mounts/admin/readiness.js'
 import type { Metrics } from '../mounts/admin/routes/metrics.js'
 import { createAdmin, createMetricsListener } from '../mounts/admin/server.js'
@@ -16,11 +16,7 @@ import { systemClock, systemIds } from './clock.js'
 /** Without a token there is no other place for it (DESIGN §7). */
 const LOOPBACK = '127.0.0.1'
 
-export type Attached = {
-  readonly admin: AddressInfo
-  readonly metrics: AddressInfo | null
-  close(): Promise<void>
-}
+export type Attached = Awaited<ReturnType<typeof attachAdmin>>
 
 /** The admin plane of a running gate, as gate.yaml has it; SIGUSR2 halts everything. */
 export async function attachAdmin(
@@ -31,7 +27,7 @@ export async function attachAdmin(
     readonly report: (event: GateReport) => void
     readonly dataPlane?: () => boolean
   },
-): Promise<Attached> {
+) {
   const { metrics, report, dataPlane } = options
   metrics.watch(gate)
   const upstreams = Object.fromEntries(
@@ -67,7 +63,7 @@ export async function attachAdmin(
   return {
     admin,
     metrics: scrape,
-    async close() {
+    async close(): Promise<void> {
       process.off('SIGUSR2', halt)
       if (scrape !== null) await scraped.close()
       await server.close()
@@ -104,7 +100,7 @@ export const approvalSources = (
   sources: { readonly [name: string]: SourceConfig },
   tokens: Sources['tokens'],
   env: Readonly<Record<string, string | undefined>>,
-  perMinute?: number,
+  perMinute = DECISIONS_PER_MINUTE,
 ): Sources => {
   const byName = Object.entries(sources).map(([name, { secret: ref, ...source }]) => {
     const secret = (): string | null => {
@@ -113,5 +109,6 @@ export const approvalSources = (
     }
     return [name, { ...source, secret }] as const
   })
-  return createSources(new Map(byName), tokens, perMinute)
+  const limits = decisionLimits(perMinute)
+  return { byName: new Map(byName), tokens, limits, deliveries: new Map() }
 }

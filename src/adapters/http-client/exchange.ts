@@ -2,9 +2,14 @@ import type { Header } from '../../core/call/call.js'
 import type { Observation } from '../../core/capsule/observation.js'
 import { mayBeJson, type ResponseHead } from '../../core/http/response.js'
 import { ResponseBody } from '../../core/http/response-body.js'
-import { cutShort, type WitnessRule, witness } from '../../core/http/witness.js'
+import { cutShort, witness } from '../../core/http/witness.js'
 import { notSent } from '../../ports/dispatch.js'
-import type { DispatchControl, ResponseSink } from '../../ports/upstream.js'
+import type {
+  DispatchControl,
+  DispatchRule,
+  OutgoingRequest,
+  ResponseSink,
+} from '../../ports/upstream.js'
 import type { Connection, Listener } from './connection.js'
 import type { Fault } from './fault.js'
 import { nodeHashing } from './hashing.js'
@@ -16,17 +21,15 @@ import { GuardedSink } from './sink.js'
  * handed over, head seen, end seen), never by error code (DESIGN §3).
  */
 export type Order = DispatchControl & {
-  readonly method: string
+  readonly request: OutgoingRequest
   readonly head: string
-  readonly body: Uint8Array
-  readonly rule: WitnessRule & { readonly close_delimited: 'refuse' | 'accept' }
-  readonly firstByteMs: number
+  readonly rule: DispatchRule
   /** What is left of the total deadline. */
   readonly totalMs: number
   readonly holdLimit: number
   readonly sink: ResponseSink
 }
-export type Exchanged = {
+type Exchanged = {
   readonly observation: Observation
   /** How long the connection may rest for another call; 0 after any anomaly. */
   readonly restMs: number
@@ -59,7 +62,7 @@ class Exchange implements Listener, ReaderEvents {
     this.#order = order
     this.#resolve = resolve
     this.#sink = new GuardedSink(order.sink, this)
-    this.#reader = new ResponseReader(order.method, this)
+    this.#reader = new ResponseReader(order.request.method, this)
   }
 
   begin(): void {
@@ -72,8 +75,9 @@ class Exchange implements Listener, ReaderEvents {
     }
     if (signal !== undefined) this.#cutOnAbort(signal, 'aborted')
     this.#watchReader()
-    const { firstByteMs, totalMs } = this.#order
-    this.#wakeIn(firstByteMs < totalMs ? firstByteMs : this.#left())
+    const { rule, totalMs } = this.#order
+    const { first_byte_ms } = rule.deadlines
+    this.#wakeIn(first_byte_ms < totalMs ? first_byte_ms : this.#left())
     this.#send()
   }
 
@@ -89,7 +93,8 @@ class Exchange implements Listener, ReaderEvents {
   /** From here on the request counts as sent; handed over when the kernel has taken all of it. */
   #send(): void {
     const { socket } = this.#connection
-    const { head, body } = this.#order
+    const { head, request } = this.#order
+    const { body } = request
     const done = (error?: Error | null): void => {
       if (error === undefined || error === null) this.#handedOver = true
     }
@@ -226,9 +231,10 @@ class Exchange implements Listener, ReaderEvents {
   }
 
   #woken(): void {
-    const { firstByteMs, totalMs } = this.#order
+    const { rule, totalMs } = this.#order
     const left = this.#left()
-    if (this.#silent && firstByteMs < totalMs) this.#cut('first_byte_deadline', true)
+    if (this.#silent && rule.deadlines.first_byte_ms < totalMs)
+      this.#cut('first_byte_deadline', true)
     else if (left > 0) this.#wakeIn(left)
     else this.#cut('total_deadline', true)
   }

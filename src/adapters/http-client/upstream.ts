@@ -43,7 +43,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     if (credential === 'unavailable') return notSent('credential_unavailable')
     const head = requestHead(request, host, rule.connection, credential)
     if (head === null) return notSent('unsendable_request')
-    const { connect_ms, first_byte_ms, total_ms } = rule.deadlines
+    const { connect_ms, total_ms } = rule.deadlines
     const leased = await pool.lease(rule.connection, Math.min(connect_ms, total_ms), control.signal)
     if (!(leased instanceof Connection)) return leased
     const totalMs = total_ms - (performance.now() - started)
@@ -51,17 +51,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       leased.discard()
       return notSent('total_deadline', true)
     }
-    const { observation, restMs } = await exchange(leased, {
-      method: request.method,
-      head,
-      body: request.body,
-      rule,
-      firstByteMs: first_byte_ms,
-      totalMs,
-      holdLimit,
-      sink,
-      ...control,
-    })
+    const order = { request, head, rule, totalMs, holdLimit, sink, ...control }
+    const { observation, restMs } = await exchange(leased, order)
     if (rule.connection === 'pooled') pool.rest(leased, restMs)
     else leased.discard()
     return observation

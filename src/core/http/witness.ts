@@ -1,4 +1,4 @@
-import type { Octets, ResponseBinding } from '../capsule/model.js'
+import type { Octets } from '../capsule/model.js'
 import {
   type Framing,
   type Observation,
@@ -30,22 +30,13 @@ export function witness(
   const octets = describe(head, body, rule.saltedDigest === null ? 'sha-256' : 'hmac-sha-256')
   const seen = read(body, rule)
   const { binding, responseDigest } = bind(octets, seen, rule.saltedDigest !== null, hashing)
-  const witnessed = {
-    framing,
-    requestSent: true,
-    status,
-    octets,
-    binding,
-    responseDigest,
-  } as const satisfies Witnessed
+  const base = { framing, requestSent: true, status, octets, binding, responseDigest } as const
   const externalRef =
     rule.external_ref === undefined ? null : referenceAt(seen.body, rule.external_ref)
   return {
     kind: 'complete',
     success: succeeded(rule.success, status, seen.body),
-    response: ObservedResponse.witness(
-      externalRef === null ? witnessed : { ...witnessed, externalRef },
-    ),
+    response: ObservedResponse.witness(externalRef === null ? base : { ...base, externalRef }),
   }
 }
 
@@ -103,9 +94,12 @@ function read({ held, length }: FinishedBody, rule: WitnessRule): Read {
   return { body: { kind: 'json', value: parsed.value }, canonical: parsed.source !== null }
 }
 
-type Bound = { readonly binding: ResponseBinding; readonly responseDigest: string }
-
-function bind(octets: Octets, { body, canonical }: Read, salted: boolean, hashing: Hashing): Bound {
+function bind(
+  octets: Octets,
+  { body, canonical }: Read,
+  salted: boolean,
+  hashing: Hashing,
+): Pick<Witnessed, 'binding' | 'responseDigest'> {
   if (salted) return { binding: 'octets-salted', responseDigest: jsonDigest(octets, hashing) }
   if (canonical) return { binding: 'json', responseDigest: octets.digest }
   const value = body.kind === 'json' ? jsonDigestOf(body.value, hashing) : null

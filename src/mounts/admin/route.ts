@@ -19,14 +19,13 @@ export type Admin = {
 }
 
 type Shape = z.ZodObject | undefined
-type Read<S extends Shape> = S extends z.ZodObject ? z.infer<S> : undefined
 type Body = z.ZodType | undefined
-type ReadBody<S extends Body> = S extends z.ZodType ? z.infer<S> : undefined
+type Read<S extends Body> = S extends z.ZodType ? z.infer<S> : undefined
 
 export type Ask<P extends Shape = Shape, Q extends Shape = Shape, B extends Body = Body> = {
   readonly params: Read<P>
   readonly query: Read<Q>
-  readonly body: ReadBody<B>
+  readonly body: Read<B>
   /** Throws `unauthenticated` on a route for anyone. */
   readonly principal: Principal
   readonly http: Request
@@ -64,9 +63,9 @@ export type Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Bo
 
 /** Checks each row by its own schemas, then forgets them: the list holds all kinds. */
 export const route = <
-  P extends z.ZodObject | undefined = undefined,
-  Q extends z.ZodObject | undefined = undefined,
-  B extends z.ZodType | undefined = undefined,
+  P extends Shape = undefined,
+  Q extends Shape = undefined,
+  B extends Body = undefined,
 >(
   row: Route<P, Q, B>,
 ): Route => row

@@ -1,22 +1,15 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createApprover } from '../approver/router.js'
 import { listen } from '../http/listen.js'
 import { type AppOptions, createApp } from './app.js'
 import { METRICS_TYPE, type Metrics } from './routes/metrics.js'
 import { ROUTES } from './routes.js'
 
-export type AdminServer = {
-  listen(port: number, host: string): Promise<AddressInfo>
-  /** Ends event streams too. */
-  close(): Promise<void>
-}
-
-export const createAdmin = (options: AppOptions): AdminServer =>
+export const createAdmin = (options: AppOptions) =>
   serverOf('admin', createApp(ROUTES, options, createApprover(options)) as RequestListener)
 
 /** Prometheus text without a token, for a scraper on the same host; it says nothing but numbers and names of tools. */
-export const createMetricsListener = (metrics: Metrics): AdminServer =>
+export const createMetricsListener = (metrics: Metrics) =>
   serverOf('metrics', (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end()
@@ -28,14 +21,15 @@ export const createMetricsListener = (metrics: Metrics): AdminServer =>
     )
   })
 
-function serverOf(name: 'admin' | 'metrics', listener: RequestListener): AdminServer {
+function serverOf(name: 'admin' | 'metrics', listener: RequestListener) {
   const server: Server = createServer(
     { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 10_000 },
     listener,
   )
   return {
-    listen: (port, host) => listen(server, name, port, host),
-    close: () =>
+    listen: (port: number, host: string) => listen(server, name, port, host),
+    /** Ends event streams too. */
+    close: (): Promise<void> =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()

@@ -1,4 +1,5 @@
 import type { FunctionCall } from '../../core/call/call.js'
+import { MAX_WAIT_SECONDS } from '../http/limits.js'
 
 /** On whose behalf the application calls. It vouches for the agent: no credential passes here. */
 export type CallAs = {
@@ -9,8 +10,6 @@ export type CallAs = {
   /** How long to wait for a human, at most 20 (DESIGN §3 "Approval"). */
   readonly waitSeconds?: number
 }
-
-const MAX_WAIT_SECONDS = 20
 
 export const inProcess = ({
   agent,

@@ -1,5 +1,8 @@
 import type { BodyLimits } from './read-body.js'
 
+/** DESIGN §3 "Approval": no call waits longer than this for a person. */
+export const MAX_WAIT_SECONDS = 20
+
 /** How one exchange is read and let out, on every HTTP mount. */
 export type ExchangeLimits = {
   readonly body: BodyLimits

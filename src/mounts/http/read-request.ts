@@ -1,13 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import type { Header, HttpCall } from '../../core/call/call.js'
+import { MAX_WAIT_SECONDS } from './limits.js'
 
 /** The head of one request, from the raw fields and the raw target; nothing is normalised here. */
 export type RequestHead = Omit<HttpCall, 'body' | 'upstream' | 'tool'> &
   Required<Pick<HttpCall, 'callerLeft'>>
-
-/** DESIGN §3 "Approval": nobody holds a connection longer than this. */
-const MAX_WAIT_SECONDS = 20
 
 export function readHead(req: IncomingMessage): RequestHead {
   const headers = rawHeaders(req)

@@ -63,10 +63,12 @@ export async function governExchange(
     const body = room === null ? leftUnread(req) : await readWhole(head, incoming, options, room)
     // What is left of an unread body would be read as the next request's head.
     if (body.kind !== 'read') res.shouldKeepAlive = false
-    const { upstreams, limits } = options
+    const { upstreams } = options
+    const { holdLimit, stallMs } = options.limits
     const relayed = relay(
       (rule, headers) => {
-        const terms = { ...limits, ...clientTerms(req, rule.hold_response) }
+        const { holdAll, wantsTrailers } = clientTerms(req, rule.hold_response)
+        const terms = { holdLimit, stallMs, holdAll, wantsTrailers }
         return releaseTo(res, terms, gate.memory, headers)
       },
       { upstreams, signal: cutOff },

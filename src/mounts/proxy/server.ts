@@ -18,34 +18,16 @@ import { watchOverload } from './overload.js'
 import { answerReserved, isReserved } from './own-action.js'
 import { createPassThrough } from './pass-through.js'
 
-/** The data plane: agents on one side, upstreams on the other. */
-export type ProxyServer = {
-  listen(port: number, host: string): Promise<AddressInfo>
-  /** New certificates for new connections; those open stay as they are. */
-  reloadTls(tls: TlsFiles): void
-  readonly stats: () => ProxyStats
-  /** False first when it closes: whoever sends calls here should stop before connections are refused. */
-  readonly ready: () => boolean
-  /**
-   * Takes no more connections, waits for the calls under way, after `drainMs` cuts what is still
-   * waiting for an upstream (concluded as such), and resolves when every answer has its capsule.
-   */
-  close(drainMs: number): Promise<void>
-}
+export type ProxyServer = ReturnType<typeof createProxy>
 export type TlsFiles = {
   readonly cert: string
   readonly key: string
   /** Client certificates signed by it are an identity; others are turned away. */
   readonly clientCa?: string
 }
-export type ProxyStats = {
-  readonly active: number
-  readonly malformed: number
-  readonly dropped: number
-  readonly shed: number
-}
 
-export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer {
+/** The data plane: agents on one side, upstreams on the other. */
+export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
   const { gate, limits, report } = options
   const connections = trackConnections()
   const overload = watchOverload(limits.maxLoopDelayMs)
@@ -147,7 +129,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   })
 
   return {
-    async listen(port, host) {
+    async listen(port: number, host: string): Promise<AddressInfo> {
       const address = await listen(server, 'data', port, host)
       gate
         .dispatchApproved(backgroundDispatch(options, cutOff.signal))
@@ -156,12 +138,18 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
         )
       return address
     },
-    reloadTls(files) {
+    /** New certificates for new connections; those open stay as they are. */
+    reloadTls(files: TlsFiles): void {
       if ('setSecureContext' in server) server.setSecureContext(secureContext(files))
     },
     stats: () => ({ ...count, active: connections.active() }),
-    ready: () => !closing && !overload.shedding() && gate.read.canRecord(),
-    async close(drainMs) {
+    /** False first when it closes, so that callers stop before connections are refused. */
+    ready: (): boolean => !closing && !overload.shedding() && gate.read.canRecord(),
+    /**
+     * Takes no more connections, waits for the calls under way, after `drainMs` cuts what is still
+     * waiting for an upstream (concluded as such), and resolves when every answer has its capsule.
+     */
+    async close(drainMs: number): Promise<void> {
       closing = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()

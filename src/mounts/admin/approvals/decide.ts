@@ -29,7 +29,7 @@ export const decisionBody = z.discriminatedUnion('decision', [
     bounds: z.record(z.string(), z.unknown()),
   }),
 ])
-export type DecisionBody = z.infer<typeof decisionBody>
+type DecisionBody = z.infer<typeof decisionBody>
 
 export const decisionAnswer = z.strictObject({
   approval_id: actionId,

@@ -5,13 +5,7 @@ import { fromUtf8 } from '../../../core/bytes/text.js'
 import { bytesDigest } from '../../../core/json/build.js'
 import type { Decider } from '../../../gate/approval/decide/model.js'
 import type { AdminTokens } from '../../../ports/admin.js'
-import {
-  DECISIONS_PER_MINUTE,
-  type DecisionLimits,
-  decisionLimits,
-  signedBy,
-  within,
-} from '../limits.js'
+import { type DecisionLimits, signedBy, within } from '../limits.js'
 import { AdminProblem } from '../problem.js'
 import { type Admin, answering, json, route } from '../route.js'
 import { actionId, digest } from '../routes/schemas.js'
@@ -40,12 +34,6 @@ export type Sources = {
   readonly limits: DecisionLimits
 }
 type Delivery = { readonly body: string; readonly answer: Promise<DecisionAnswer> }
-
-export const createSources = (
-  byName: ReadonlyMap<string, Source>,
-  tokens: Sources['tokens'],
-  perMinute = DECISIONS_PER_MINUTE,
-): Sources => ({ byName, tokens, limits: decisionLimits(perMinute), deliveries: new Map() })
 
 const delivery = z.looseObject({
   source: z.string().max(64),
