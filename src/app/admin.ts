@@ -71,7 +71,7 @@ export async function attachAdmin(
   }
 }
 
-/** Whoever may signal the process owns it; the journal says that it was a signal. */
+/** A user who may signal the process owns it; the journal says that it was a signal. */
 function haltAll(gate: Gate, report: (event: GateReport) => void): void {
   gate.halt({ kind: 'all' }, 'SIGUSR2').then(
     () => report({ level: 'warn', event: 'halted', detail: 'all, by SIGUSR2' }),

@@ -8,7 +8,7 @@ import {
 import type { Observation } from '../../core/capsule/observation.js'
 import { notSent } from '../../ports/dispatch.js'
 
-/** One socket, and whoever listens to it now. At rest nobody does, and then every byte is a fault. */
+/** What listens to a connection in use. At rest nothing does, and then every byte is a fault. */
 export type Listener = {
   bytes(chunk: Buffer): void
   /** The peer's FIN, after all its bytes. */
@@ -76,7 +76,7 @@ export class Connection {
   }
 
   /**
-   * One whole poll of the event loop with nobody listening: what the peer sent unasked (a stale
+   * One whole poll of the event loop without a listener: what the peer sent unasked (a stale
    * answer, a FIN, a banner) is read now and kills the connection, instead of becoming the next call's
    * answer.
    */
@@ -89,8 +89,8 @@ export class Connection {
 let polled: Promise<void> | null = null
 
 /**
- * Two immediates, because the first may come before any poll. Whoever asks before the first has come
- * shares both: the poll between them begins later than the question.
+ * Two immediates, because the first may come before any poll. Calls before the first has come
+ * share both: the poll between them begins later than the question.
  */
 function wholePoll(): Promise<void> {
   polled ??= new Promise((resolve) =>

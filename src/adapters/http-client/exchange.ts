@@ -199,7 +199,7 @@ class Exchange implements Listener, ReaderEvents {
 
   #doubtfulClose(): string | null {
     if (this.#order.rule.close_delimited === 'refuse') return 'close_delimited'
-    // Whether close_notify came, or only someone's FIN, cannot be learnt from Node's TLS.
+    // Whether close_notify came, or only a FIN, cannot be learnt from Node's TLS.
     return this.#connection.tls ? 'close_delimited_over_tls' : null
   }
 

@@ -51,13 +51,13 @@ export function createApp(
   return app
 }
 
-/** Who asks is known before anything is read; strangers learn nothing but that they are. */
+/** The caller is known before anything is read; an unknown one learns nothing else. */
 function gatekeeper({ tokens, limits = DEFAULT_LIMITS }: AppOptions): RequestHandler {
-  const { strangers, holders } = limiters(limits)
+  const { unknown, holders } = limiters(limits)
   return async (request, response, next) => {
     const who = authenticate(request.headers.authorization, tokens)
     if (who.kind !== 'principal') {
-      await within(strangers, request)
+      await within(unknown, request)
       throw new AdminProblem(who.kind === 'agent' ? 'forbidden' : 'unauthenticated')
     }
     response.locals.principal = who.principal
@@ -128,7 +128,7 @@ async function send(reply: Reply, request: Request, response: Response): Promise
   }
 }
 
-/** Every error leaves as problem+json; what was not foreseen is told to the operator, not to the asker. */
+/** Every error leaves as problem+json; what was not foreseen is reported to the operator, not to the caller. */
 function answerProblems({ report }: AppOptions): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
     const problem = problemOf(error)

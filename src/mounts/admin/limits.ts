@@ -23,11 +23,11 @@ const perMinute = (limit: number, more: Partial<Options> = {}): RequestHandler =
   })
 
 /**
- * Strangers are counted by address and token holders by token, never together: an agent on the same
+ * Unknown callers are counted by address and token holders by token, never together: an agent on the same
  * host must not be able to keep the operator from the kill switch by being refused often.
  */
 export const limiters = ({ refusalsPerMinute, requestsPerMinute }: AdminLimits) => ({
-  strangers: perMinute(refusalsPerMinute),
+  unknown: perMinute(refusalsPerMinute),
   holders: perMinute(requestsPerMinute, {
     // Whatever else the token is used for: halting is never one request too many.
     skip: ({ path }) => path === '/v1/halts',

@@ -13,7 +13,7 @@ type Options = {
 }
 
 const CONNECT_MS = 1_000
-/** Probes come often; upstreams are knocked at no oftener than this. */
+/** Probes come often; upstreams are connected to no oftener than this. */
 const KEEP_MS = 5_000
 
 /** Should calls be sent here? Each answer has a name, so that the reader of a 503 knows where to look. */
@@ -41,13 +41,13 @@ function upstreamCheck(origins: Readonly<Record<string, string>>): () => Promise
     const now = performance.now()
     if (latest === null || now - asked > KEEP_MS) {
       asked = now
-      latest = knock(origins)
+      latest = probe(origins)
     }
     return latest
   }
 }
 
-async function knock(origins: Readonly<Record<string, string>>): Promise<Check> {
+async function probe(origins: Readonly<Record<string, string>>): Promise<Check> {
   const found = await Promise.all(
     Object.entries(origins).map(async ([name, origin]) => {
       const why = await unreachable(new URL(origin))

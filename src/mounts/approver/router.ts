@@ -18,7 +18,7 @@ import { type Attempt, GRAVE } from './forms.js'
 import { type Fields, fieldsOf, genuine, ownForm, sessionOf, signInForm } from './guard.js'
 import { inboxPage } from './inbox.js'
 import { clockPage, itemPage } from './item.js'
-import { doorPath, problemPage, signInPage } from './page.js'
+import { problemPage, sessionPath, signInPage } from './page.js'
 import { cookieFor, cookieIn, createSessions, SESSION_SECONDS, type Session } from './session.js'
 import { contentPolicy } from './style.js'
 
@@ -31,7 +31,7 @@ const FORM_LIMIT = '16kb'
 export function createApprover(options: AppOptions): RequestHandler {
   const { gate, tokens, clock, ids, limits = DEFAULT_LIMITS } = options
   const sessions = createSessions(tokens, clock, ids)
-  const { strangers, holders } = limiters(limits)
+  const { unknown, holders } = limiters(limits)
   const form = signInForm(Buffer.from(ids.random(32)), clock)
   const router = express.Router()
   const body = [ownForm, express.urlencoded({ extended: false, limit: FORM_LIMIT })]
@@ -49,13 +49,13 @@ export function createApprover(options: AppOptions): RequestHandler {
     const wanted = actionId.safeParse(item)
     const opened = form.isOurs(csrf) ? sessions.open(token, isSecure(request)) : null
     if (opened !== null) {
-      const path = doorPath(opened.session)
+      const path = sessionPath(opened.session)
       setCookie(response, opened.session, opened.secret, SESSION_SECONDS)
       response.redirect(303, wanted.success ? `${path}/${wanted.data}` : path)
       return
     }
-    // Only failures are counted by address: whoever shares it cannot keep an approver out.
-    await within(strangers, request)
+    // Only failures are counted by address: others behind the same one cannot keep an approver out.
+    await within(unknown, request)
     const said = form.isOurs(csrf)
       ? 'This token does not open this page.'
       : 'The form was too old. Try again.'
@@ -63,10 +63,10 @@ export function createApprover(options: AppOptions): RequestHandler {
   })
 
   const inside = express.Router({ mergeParams: true })
-  router.use('/approvals/in/:door', inside)
+  router.use('/approvals/in/:pathId', inside)
   inside.use((request, response, next) => {
-    const door = String((request.params as { door?: string }).door)
-    const found = sessions.find(door, cookieIn(request.headers.cookie))
+    const pathId = String((request.params as { pathId?: string }).pathId)
+    const found = sessions.find(pathId, cookieIn(request.headers.cookie))
     if (found === null) {
       const item = actionId.safeParse(request.path.split('/')[1])
       const said = 'You are signed out. Nothing was decided.'
@@ -91,7 +91,7 @@ export function createApprover(options: AppOptions): RequestHandler {
 
   inside.post('/logout', body, genuine, (_: Request, response: Response) => {
     const session = sessionOf(response)
-    sessions.close(session.door)
+    sessions.close(session.pathId)
     setCookie(response, session, '', 0)
     response.redirect(303, '/approvals')
   })
@@ -130,7 +130,7 @@ export function createApprover(options: AppOptions): RequestHandler {
       await showItem(response, await item(request, response), { problem, decision, reason })
       return
     }
-    response.redirect(303, `${doorPath(session)}/${approval.approvalId}`)
+    response.redirect(303, `${sessionPath(session)}/${approval.approvalId}`)
   })
 
   async function decideBy(session: Session, approval: Approval, fields: Fields): Promise<void> {
@@ -152,7 +152,7 @@ export function createApprover(options: AppOptions): RequestHandler {
     await decide(approval.approvalId, read.data, deciderOf(session.principal, 'session'), options)
   }
 
-  /** The gate itself decides who may; this says it before somebody has written a reason in vain. */
+  /** The gate itself decides who may; this says it before a reason was written in vain. */
   function hindranceOf({ principal }: Session, approval: Approval): string | null {
     const { state, hitl, rung, votes } = approval
     if (state.kind !== 'pending') return 'There is nothing more to decide here.'
@@ -192,12 +192,13 @@ const isSecure = (request: Request): boolean =>
   request.get('origin')?.startsWith('https://') === true
 
 function setCookie(response: Response, session: Session, value: string, seconds: number): void {
-  response.append('set-cookie', cookieFor(doorPath(session), value, seconds, session.secure))
+  response.append('set-cookie', cookieFor(sessionPath(session), value, seconds, session.secure))
 }
 
 const answerPage: ErrorRequestHandler = (error: unknown, _, response, next) => {
   if (!(error instanceof AdminProblem) || response.headersSent) return next(error)
   const { status, title, detail } = problemDocument(error)
-  const back = response.locals.session === undefined ? '/approvals' : doorPath(sessionOf(response))
+  const back =
+    response.locals.session === undefined ? '/approvals' : sessionPath(sessionOf(response))
   show(response.status(status), problemPage(title, detail, back))
 }

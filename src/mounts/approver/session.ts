@@ -3,11 +3,11 @@ import type { Clock, Ids } from '../../ports/clock.js'
 
 /**
  * A browser's session. Browsers send cookies to every port of a host, so to an agent's server on the
- * same machine too: the cookie is bound to a path nobody else can guess (`door`), and the door alone
+ * same machine too: the cookie is bound to a path that cannot be guessed (`pathId`), and the path alone
  * opens nothing (promise 4).
  */
 export type Session = {
-  readonly door: string
+  readonly pathId: string
   readonly principal: Principal
   readonly token: string
   /** Goes into every form; the cookie alone changes nothing. */
@@ -40,10 +40,10 @@ export function createSessions(
   const random = (): string => Buffer.from(ids.random(32)).toString('base64url')
 
   function makeRoom(token: string, now: number): void {
-    for (const [door, { until }] of held) if (until <= now) held.delete(door)
+    for (const [pathId, { until }] of held) if (until <= now) held.delete(pathId)
     const own = [...held.values()].filter(({ session }) => session.token === token)
     for (const { session } of own.slice(0, Math.max(0, own.length - MOST_PER_TOKEN + 1))) {
-      held.delete(session.door)
+      held.delete(session.pathId)
     }
   }
 
@@ -55,9 +55,9 @@ export function createSessions(
       if (principal === null || principal.role !== 'approver' || principal.machine) return null
       const now = clock.monotonic()
       makeRoom(token, now)
-      const [door, value] = [random(), random()]
-      const session = { door, principal, token, csrf: random(), secure }
-      held.set(door, {
+      const [pathId, value] = [random(), random()]
+      const session = { pathId, principal, token, csrf: random(), secure }
+      held.set(pathId, {
         session,
         until: now + SESSION_SECONDS * 1000,
         hash: tokens.hash(value),
@@ -67,14 +67,17 @@ export function createSessions(
       return { session, secret: value }
     },
     /** `renewed` is the cookie's next value, when it is time for one. */
-    find(door: string, value: string | null): { session: Session; renewed: string | null } | null {
-      const entry = held.get(door)
+    find(
+      pathId: string,
+      value: string | null,
+    ): { session: Session; renewed: string | null } | null {
+      const entry = held.get(pathId)
       if (entry === undefined || value === null) return null
       const now = clock.monotonic()
       // A token revoked, or made another's, ends its sessions at the next look.
       const holder = tokens.held().get(entry.session.token) ?? null
       if (entry.until <= now || holder?.role !== 'approver' || holder.machine) {
-        held.delete(door)
+        held.delete(pathId)
         return null
       }
       const session = { ...entry.session, principal: holder }
@@ -91,8 +94,8 @@ export function createSessions(
       entry.renewedAt = now
       return { session, renewed }
     },
-    close(door: string): void {
-      held.delete(door)
+    close(pathId: string): void {
+      held.delete(pathId)
     },
   }
 }

@@ -176,7 +176,7 @@ export function intercept(
       if (mine()) broken('handler_destroyed')
       return call('destroy', args)
     },
-    /** A client that leaves does not stop a handler, so it is not told; an event stream's is (DESIGN §2.3). */
+    /** A client that leaves does not stop a handler: 'close' comes later; an event stream ends (DESIGN §2.3). */
     emit(...args) {
       // A pipelined request's turn has come; what its answer said so far follows in the same turn.
       if (args[0] === 'socket' && args[1] instanceof Socket && phase !== 'over') {

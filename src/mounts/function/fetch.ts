@@ -38,7 +38,7 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
     const call: HttpCall = {
       kind: 'http',
       method: request.method,
-      // No manifest names an origin, so that a stranger's is judged, refused and recorded.
+      // No manifest names an origin, so that a call to an unknown one is judged, refused and recorded.
       upstream: name ?? url.origin,
       target: `${url.pathname}${url.search}`,
       headers,

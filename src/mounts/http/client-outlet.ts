@@ -123,7 +123,7 @@ export class ClientOutlet implements Outlet {
     this.#res.destroy()
   }
 
-  /** Settles when the client takes more, is gone, or was given up; tells so before any other listener. */
+  /** Settles when the client takes more, is gone, or was given up; runs before any other listener. */
   #drained(): Promise<void> {
     const res = this.#res
     return new Promise((resolve) => {

@@ -69,7 +69,7 @@ export function readBody(
   process.nextTick(() => {
     if (settled) return
     if (hasArrived(req, until)) settle(arrived(req, limits, room))
-    // Gone between the head and now: its 'close' may have been told already.
+    // Gone between the head and now: its 'close' may have been emitted already.
     else if (req.destroyed) settle({ kind: 'aborted' })
     else stop = readSlowly(req, limits, room, settle)
   })
@@ -97,7 +97,7 @@ const hasRoom = (req: IncomingMessage, room: BodyRoom, octets: number): boolean 
 
 function arrived(req: IncomingMessage, { maxBytes }: BodyLimits, room: BodyRoom): Body {
   const bytes: Buffer | null = req.read()
-  // So that the end is told when it comes: the connection waits for it.
+  // So that 'end' is emitted when it comes: the connection waits for it.
   req.resume()
   if (bytes === null) return EMPTY
   if (bytes.length > maxBytes) return { kind: 'too_large' }

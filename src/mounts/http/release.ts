@@ -39,7 +39,7 @@ export class Release implements ResponseSink {
   #room: Held | null
   #state: State = 'waiting'
   #head = NO_HEAD
-  /** Null: the end is told apart from the octets. */
+  /** Null: the end is no matter of a length. */
   #declared: number | null = 0
   #events = false
   #trailers: readonly Header[] = []

@@ -101,7 +101,7 @@ export function createPassThrough(options: ProxyOptions) {
       const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
       // WebSocket has no half-closed state: a client that has ended is gone.
       socket.once('end', () => socket.destroy())
-      // Nor is a tool that has ended: octets that nobody takes would keep the connection open for ever.
+      // Nor has a tool that has ended: octets that are not taken would keep the connection open for ever.
       socket.once('finish', () => hangUp(socket))
       if (signal.aborted) socket.destroy()
       signal.addEventListener('abort', () => socket.destroy(), { once: true })

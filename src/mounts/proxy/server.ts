@@ -59,7 +59,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
     const reserved = isReserved(head.target)
     const passes = !reserved && passThrough.takes(req)
     const over = limiter.isOver(source)
-    // The only routes that are open to strangers.
+    // The only routes that are open to unknown callers.
     if (passes && !over) return passThrough.serve(req, res)
     const found = identifyCaller(head, incoming, gate)
     const identified = found instanceof Promise ? await found : found

@@ -69,7 +69,7 @@ export const DECISION_PROBLEMS = [
 
 /**
  * One way in for every channel: API, page and approval systems differ only in how they came to know
- * the decider. A decision delivered again gets the first answer; a different one is told what came first.
+ * the decider. A decision delivered again gets the first answer; a different one is refused.
  */
 export async function decide(
   approvalId: string,
@@ -79,7 +79,7 @@ export async function decide(
 ): Promise<DecisionAnswer> {
   const { gate } = admin
   if (body.decision === 'approve' || body.decision === 'approve_with_bounds') {
-    // Nobody approves what nobody can read any more (promise 5).
+    // What can no longer be read cannot be approved (promise 5).
     const approval = await gate.read.approval(approvalId)
     const seen = approval?.documentDigest === body.digest
     if (approval !== null && seen && (await gate.read.document(approval)).state !== 'present') {

@@ -167,8 +167,8 @@ async function checkShown(
 
 /**
  * A person only if the system vouches for people and names one who holds an approver's token now (L2).
- * A system that vouches for people and names nobody known is refused, not taken at its own word:
- * otherwise everybody in the chat could approve.
+ * A system that vouches for people and names no known person is refused, not taken at its own word:
+ * otherwise all members of the chat could approve.
  */
 export function deciderOf(
   name: string,

@@ -9,7 +9,7 @@ import type { Principal } from '../../../ports/admin.js'
 import type { Approval } from '../../../ports/state.js'
 import { actionId, digest, time, verdict } from '../routes/schemas.js'
 
-/** What anybody who may list approvals sees of one: categories, ids and digests (promise 8). */
+/** What a principal who may list approvals sees of one: categories, ids and digests (promise 8). */
 export const approvalSummary = z.strictObject({
   approval_id: actionId,
   state: z.enum(['pending', 'approved', 'closed']),
@@ -18,7 +18,7 @@ export const approvalSummary = z.strictObject({
   closed_by: actionId.nullable(),
   /** The capsule that stands now: the open item's, or the one that ended it. */
   capsule_id: digest,
-  /** A person refused it and the same call is not put before anybody until then; null otherwise. */
+  /** A person refused it and the same call is not asked about again until then; null otherwise. */
   refused_until: time.nullable(),
   operator: z.string(),
   agent: z.string(),

@@ -30,8 +30,8 @@ export const readyz = route({
     const failing = checks.filter(({ ok }) => !ok)
     const verbose = query.verbose !== undefined
     if (failing.length === 0) return json({ ready: true, ...(verbose ? { checks } : {}) })
-    const told = failing.map(({ name, detail }) => `${name}: ${detail ?? 'failed'}`).join('; ')
-    const document = problemDocument(new AdminProblem('not_ready', told))
+    const detail = failing.map((check) => `${check.name}: ${check.detail ?? 'failed'}`).join('; ')
+    const document = problemDocument(new AdminProblem('not_ready', detail))
     return json({ ...document, ready: false, checks: verbose ? checks : failing }, 503)
   },
 })
