@@ -1,4 +1,3 @@
-import type { FunctionCall } from '../../core/call/call.js'
 import { MAX_WAIT_SECONDS } from '../http/limits.js'
 
 /** On whose behalf the application calls. It vouches for the agent: no credential passes here. */
@@ -11,15 +10,10 @@ export type CallAs = {
   readonly waitSeconds?: number
 }
 
-export const inProcess = ({
-  agent,
-  idempotencyKey,
-  approvalId,
-  waitSeconds,
-}: { readonly [member in keyof CallAs]: CallAs[member] | null | undefined }): Pick<
-  FunctionCall,
-  'caller' | 'idempotencyKey' | 'approvalId' | 'waitSeconds'
-> => {
+type Given = { readonly [member in keyof CallAs]: CallAs[member] | null | undefined }
+
+/** The members of a call that say who makes it. */
+export function inProcess({ agent, idempotencyKey, approvalId, waitSeconds }: Given) {
   if (typeof agent !== 'string' || agent === '') throw new TypeError('a gated call names its agent')
   return {
     caller: { bearer: null, certificate: null, asserted: agent, source: 'in-process' },

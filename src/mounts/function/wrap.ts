@@ -1,8 +1,23 @@
 import { utf8 } from '../../core/bytes/text.js'
+import type { Problem } from '../../core/verdict/problem.js'
 import type { Gate } from '../../gate/gate.js'
 import { type Dispatch, notSent } from '../../ports/dispatch.js'
 import { type CallAs, inProcess } from './call-as.js'
-import { GateRefusal } from './refusal.js'
+
+/** The gate's answer instead of a result. `problem.dispatched` tells whether the tool may have acted. */
+export class GateRefusal extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem, cause?: unknown) {
+    super(problem.detail, cause === undefined ? {} : { cause })
+    this.name = 'GateRefusal'
+    this.problem = problem
+  }
+
+  get code(): string {
+    return this.problem.code
+  }
+}
 
 export type Wrapped<A, R> = (args: A, as: CallAs) => Promise<R>
 

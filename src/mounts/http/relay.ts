@@ -38,22 +38,20 @@ export function relay(
   return { dispatch, release: () => release }
 }
 
-const dispatchRule = (
+function dispatchRule(
   { success, connection, close_delimited, effect, deadlines }: ToolRule,
   { deadlines: upper }: NamedUpstream,
   saltedDigest: DispatchOrder['saltedDigest'],
-): DispatchRule => ({
-  success,
-  connection,
-  close_delimited,
-  external_ref: effect.external_ref,
-  saltedDigest,
-  deadlines: {
-    connect_ms: Math.min(deadlines.connect_ms, upper.connect_ms ?? deadlines.connect_ms),
-    first_byte_ms: Math.min(
-      deadlines.first_byte_ms,
-      upper.first_byte_ms ?? deadlines.first_byte_ms,
-    ),
-    total_ms: Math.min(deadlines.total_ms, upper.total_ms ?? deadlines.total_ms),
-  },
-})
+): DispatchRule {
+  const atMost = (name: keyof typeof deadlines): number =>
+    Math.min(deadlines[name], upper[name] ?? deadlines[name])
+  const [connect_ms, first_byte_ms] = [atMost('connect_ms'), atMost('first_byte_ms')]
+  return {
+    success,
+    connection,
+    close_delimited,
+    external_ref: effect.external_ref,
+    saltedDigest,
+    deadlines: { connect_ms, first_byte_ms, total_ms: atMost('total_ms') },
+  }
+}

@@ -8,7 +8,7 @@ import { headFault } from '../http/head-fault.js'
 import { readHead } from '../http/read-request.js'
 import { sendProblem } from '../http/respond.js'
 import { clientHeaders, gateHeaders, type Recorded } from '../http/response-headers.js'
-import { hangUp } from './client-error.js'
+import { hangUp } from './connections.js'
 import type { ProxyOptions } from './options.js'
 import { passUpstream } from './pass-upstream.js'
 
