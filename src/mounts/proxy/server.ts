@@ -31,7 +31,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
   const connections = trackConnections()
   const overload = watchOverload(limits.maxLoopDelayMs)
   const cutOff = new AbortController()
-  // Every call that is opening a connection and every WebSocket listens to it.
+  // Every call under way and every WebSocket listens to it.
   setMaxListeners(0, cutOff.signal)
   const limiter = createLimiter({
     maxRefusals: limits.maxRefusals,
