@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Malformed } from '../../core/call/malformed.js'
 import type { BodyReading } from '../http/read-body.js'
 
-export type Lane = {
+export type Queue = {
   reading: Pick<BodyReading, 'fail'> | null
   waiting: number
   tail: Promise<void>
@@ -18,24 +18,24 @@ const MAX_PIPELINED = 64
  * order is the caller's (RFC 9112 §9.3.2). What a parser says about later bytes waits for its turn.
  */
 export function trackConnections() {
-  const lanes = new WeakMap<Duplex, Lane>()
+  const queues = new WeakMap<Duplex, Queue>()
   const watchers: (() => void)[] = []
   let active = 0
 
-  const laneOf = (socket: Duplex): Lane => {
-    const known = lanes.get(socket)
+  const queueOf = (socket: Duplex): Queue => {
+    const known = queues.get(socket)
     if (known !== undefined) return known
-    const fresh: Lane = { reading: null, waiting: 0, tail: Promise.resolve(), over: false }
-    lanes.set(socket, fresh)
+    const fresh: Queue = { reading: null, waiting: 0, tail: Promise.resolve(), over: false }
+    queues.set(socket, fresh)
     return fresh
   }
-  type Run = (lane: Lane) => Promise<void>
-  const run = async (lane: Lane, res: ServerResponse | null, exchange: Run): Promise<void> => {
+  type Run = (queue: Queue) => Promise<void>
+  const run = async (queue: Queue, res: ServerResponse | null, exchange: Run): Promise<void> => {
     try {
-      if (!lane.over) await exchange(lane)
+      if (!queue.over) await exchange(queue)
     } finally {
-      if (res?.shouldKeepAlive === false) lane.over = true
-      lane.waiting--
+      if (res?.shouldKeepAlive === false) queue.over = true
+      queue.waiting--
       active--
       if (active === 0) for (const tell of watchers.splice(0)) tell()
     }
@@ -44,23 +44,23 @@ export function trackConnections() {
   return {
     /** `res` says whether the connection goes on behind this exchange; without one it does not matter. */
     take(socket: Duplex, res: ServerResponse | null, exchange: Run): void {
-      const lane = laneOf(socket)
-      if (lane.waiting >= MAX_PIPELINED) {
+      const queue = queueOf(socket)
+      if (queue.waiting >= MAX_PIPELINED) {
         socket.destroy()
         return
       }
       active++
-      lane.waiting++
-      lane.tail =
-        lane.waiting === 1
-          ? run(lane, res, exchange)
-          : lane.tail.then(() => run(lane, res, exchange))
+      queue.waiting++
+      queue.tail =
+        queue.waiting === 1
+          ? run(queue, res, exchange)
+          : queue.tail.then(() => run(queue, res, exchange))
     },
     /** The parser gave up: the request being read is refused for it, an idle connection gets `refuse`. */
     broken(socket: Duplex, fault: Malformed, refuse: () => void): void {
-      const lane = laneOf(socket)
-      if (lane.reading?.fail(fault) === true) return
-      if (lane.waiting > 0) void lane.tail.then(() => hangUp(socket))
+      const queue = queueOf(socket)
+      if (queue.reading?.fail(fault) === true) return
+      if (queue.waiting > 0) void queue.tail.then(() => hangUp(socket))
       else refuse()
     },
     active: (): number => active,

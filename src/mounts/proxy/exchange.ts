@@ -11,7 +11,7 @@ import { type RequestHead, withBody } from '../http/read-request.js'
 import { relay } from '../http/relay.js'
 import type { Release } from '../http/release.js'
 import { respond } from '../http/respond.js'
-import type { Lane } from './connections.js'
+import type { Queue } from './connections.js'
 import type { ProxyOptions } from './options.js'
 
 export type Incoming = {
@@ -20,7 +20,7 @@ export type Incoming = {
   /** The client waits for 100 Continue before it sends its body. */
   readonly expectsContinue: boolean
   /** While the body is on its way, the parser's complaints belong to this request. */
-  readonly lane: Pick<Lane, 'reading'>
+  readonly queue: Pick<Queue, 'reading'>
   /** What the parser complained about before the body was read. */
   fault: Malformed | null
 }
@@ -33,8 +33,8 @@ export function identifyCaller(
 ): Identified | Promise<Identified> {
   const found = gate.identify(caller)
   if (!(found instanceof Promise)) return found
-  const { req, lane } = incoming
-  lane.reading = {
+  const { req, queue } = incoming
+  queue.reading = {
     fail(fault) {
       if (req.complete) return false
       incoming.fault = fault
@@ -42,7 +42,7 @@ export function identifyCaller(
     },
   }
   return found.finally(() => {
-    lane.reading = null
+    queue.reading = null
   })
 }
 
@@ -84,7 +84,7 @@ export async function governExchange(
 
 async function readWhole(
   { method, headers }: RequestHead,
-  { req, res, expectsContinue, lane, fault: seen }: Incoming,
+  { req, res, expectsContinue, queue, fault: seen }: Incoming,
   { limits }: ProxyOptions,
   room: BodyRoom,
 ): Promise<Body> {
@@ -96,10 +96,10 @@ async function readWhole(
   if (known !== null) return known
   if (expectsContinue) res.writeContinue()
   const reading = readBody(req, limits.body, room, 'last_octet')
-  lane.reading = reading
+  queue.reading = reading
   try {
     return await reading.body
   } finally {
-    lane.reading = null
+    queue.reading = null
   }
 }

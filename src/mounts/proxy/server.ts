@@ -79,8 +79,8 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
 
   const take = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void => {
     if (turnedAway.has(req.socket)) return
-    connections.take(req.socket, res, (lane) =>
-      serve({ req, res, expectsContinue, lane, fault: null }).catch((error: unknown) => {
+    connections.take(req.socket, res, (queue) =>
+      serve({ req, res, expectsContinue, queue, fault: null }).catch((error: unknown) => {
         report({ level: 'error', event: 'exchange_failed', detail: String(error) })
         res.destroy()
       }),
