@@ -44,11 +44,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 }
 
 /** Refuses at start-up what could not be kept later; nothing is silently ignored. */
-export function readOptions(options: ProxyMiddlewareOptions): {
-  readonly origin: string
-  readonly totalMs: number | undefined
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string }
-} {
+export function readOptions(options: ProxyMiddlewareOptions) {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || KNOWN.has(name)) continue
     throw new TypeError(`governedProxy: ${name} ${REFUSED[name] ?? 'is no option of it'}`)
