@@ -13,7 +13,7 @@ import { createAdmin, createMetricsListener } from '../mounts/admin/server.js'
 import type { AdminTokens } from '../ports/admin.js'
 import { systemClock, systemIds } from './clock.js'
 
-/** Without a token there is no other place for it (DESIGN §7). */
+/** Metrics are given without a token, so on this host alone (DESIGN §7). */
 const LOOPBACK = '127.0.0.1'
 
 export type Attached = Awaited<ReturnType<typeof attachAdmin>>
@@ -58,7 +58,13 @@ export async function attachAdmin(
           await server.close()
           throw error
         })
-  const halt = (): void => haltAll(gate, report)
+  /** A user who may signal the process owns it; the journal says that it was a signal. */
+  const halt = (): void => {
+    gate.halt({ kind: 'all' }, 'SIGUSR2').then(
+      () => report({ level: 'warn', event: 'halted', detail: 'all, by SIGUSR2' }),
+      (error: unknown) => report({ level: 'error', event: 'halt_failed', detail: String(error) }),
+    )
+  }
   process.on('SIGUSR2', halt)
   return {
     admin,
@@ -69,14 +75,6 @@ export async function attachAdmin(
       await server.close()
     },
   }
-}
-
-/** A user who may signal the process owns it; the journal says that it was a signal. */
-function haltAll(gate: Gate, report: (event: GateReport) => void): void {
-  gate.halt({ kind: 'all' }, 'SIGUSR2').then(
-    () => report({ level: 'warn', event: 'halted', detail: 'all, by SIGUSR2' }),
-    (error: unknown) => report({ level: 'error', event: 'halt_failed', detail: String(error) }),
-  )
 }
 
 /** The tokens of a data folder. */

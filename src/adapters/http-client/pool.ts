@@ -16,11 +16,9 @@ export function createPool(origin: Origin) {
 
   const sweep = (): void => {
     const now = performance.now()
-    for (let i = idle.length - 1; i >= 0; i--) {
-      const entry = idle[i]
-      if (entry === undefined || (entry.connection.usable && entry.until > now)) continue
-      entry.connection.discard()
-      idle.splice(i, 1)
+    for (const entry of idle.splice(0)) {
+      if (entry.connection.usable && entry.until > now) idle.push(entry)
+      else entry.connection.discard()
     }
     sweeper = idle.length === 0 ? null : setTimeout(sweep, SWEEP_MS).unref()
   }

@@ -74,7 +74,7 @@ const joined = (before: string | null, value: string): string =>
 const refused = (text: string): Fault =>
   text.split('\r\n').length - 1 > MAX_FIELDS ? 'head_too_large' : 'malformed_header'
 
-const PREFIX = Buffer.from('HTTP/1.')
+export const PREFIX = Buffer.from('HTTP/1.')
 
 /** `HTTP/1.0` or `HTTP/1.1`, a space, 100 to 599, then nothing or a space and any reason. */
 function parseStatusLine(bytes: Buffer): StatusLine | null {

@@ -2,7 +2,7 @@ import type { Header } from '../../core/call/call.js'
 import type { ResponseHead } from '../../core/http/response.js'
 import { ChunkedBody, type ChunkedEvents } from './chunked-body.js'
 import type { Fault, ReadPhase } from './fault.js'
-import { parseHead } from './response-head.js'
+import { PREFIX, parseHead } from './response-head.js'
 
 /**
  * Reads exactly one response from a connection. It ends in one of two ways: `end` after the framing
@@ -19,7 +19,6 @@ export type ReaderEvents = ChunkedEvents & {
 const MAX_HEAD = 32 * 1024
 const MAX_INFORMATIONAL = 32
 const EMPTY_LINE = Buffer.from('\r\n\r\n')
-const PREFIX = Buffer.from('HTTP/1.')
 
 export class ResponseReader {
   readonly #method: string
@@ -111,21 +110,10 @@ export class ResponseReader {
   /** Refuse now what no further byte can mend, so that garbage does not wait for a deadline. */
   #unfinishedHead(part: Buffer): void {
     const seen = Math.min(part.length, PREFIX.length)
-    if (part.compare(PREFIX, 0, seen, 0, seen) !== 0) {
-      this.#fault('malformed_status_line')
-      return
-    }
-    if (part.length > MAX_HEAD) {
-      this.#fault('head_too_large')
-      return
-    }
-    for (let lf = part.indexOf(0x0a); lf !== -1; lf = part.indexOf(0x0a, lf + 1)) {
-      if (part[lf - 1] !== 0x0d) {
-        this.#fault('malformed_header')
-        return
-      }
-    }
-    this.#carried = part
+    if (part.compare(PREFIX, 0, seen, 0, seen) !== 0) this.#fault('malformed_status_line')
+    else if (part.length > MAX_HEAD) this.#fault('head_too_large')
+    else if (hasBareLf(part)) this.#fault('malformed_header')
+    else this.#carried = part
   }
 
   #fixed(chunk: Buffer, at: number): void {
@@ -158,4 +146,11 @@ export class ResponseReader {
     }
     return null
   }
+}
+
+function hasBareLf(part: Buffer): boolean {
+  for (let lf = part.indexOf(0x0a); lf !== -1; lf = part.indexOf(0x0a, lf + 1)) {
+    if (part[lf - 1] !== 0x0d) return true
+  }
+  return false
 }

@@ -2,13 +2,13 @@ import type { Request, RequestHandler } from 'express'
 import { type Options, rateLimit } from 'express-rate-limit'
 import { AdminProblem } from './problem.js'
 
-export type AdminLimits = {
+export type AdminLimits = Readonly<typeof DEFAULT_LIMITS>
+export const DEFAULT_LIMITS = {
   /** Per source, without a valid token. */
-  readonly refusalsPerMinute: number
+  refusalsPerMinute: 60,
   /** Per token: reading the journal costs the data plane's own process. */
-  readonly requestsPerMinute: number
+  requestsPerMinute: 600,
 }
-export const DEFAULT_LIMITS: AdminLimits = { refusalsPerMinute: 60, requestsPerMinute: 600 }
 
 const perMinute = (limit: number, more: Partial<Options> = {}): RequestHandler =>
   rateLimit({

@@ -156,7 +156,7 @@ export function createApprover(options: AppOptions): RequestHandler {
   function hindranceOf({ principal }: Session, approval: Approval): string | null {
     const { state, hitl, rung, votes } = approval
     if (state.kind !== 'pending') return 'There is nothing more to decide here.'
-    if (haltFor(gate.read.halts(), approval) !== null) return problemText('frozen')
+    if (haltFor(gate.read.halts(), approval) !== null) return new AdminProblem('frozen').message
     const asked = rolesAt(hitl, rung)
     if (!rolesOf(principal).some((role) => asked.includes(role))) {
       return `It was passed on: ${asked.join(', ')} are asked now.`
@@ -172,9 +172,6 @@ export function createApprover(options: AppOptions): RequestHandler {
   router.use(answerPage)
   return router
 }
-
-const problemText = (code: ConstructorParameters<typeof AdminProblem>[0]): string =>
-  new AdminProblem(code).message
 
 function show(response: Response, text: string, framedBy: 'none' | 'self' = 'none'): void {
   response.set({

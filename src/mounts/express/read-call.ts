@@ -3,15 +3,8 @@ import type { HttpCall } from '../../core/call/call.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import { headFault } from '../http/head-fault.js'
-import { EXCHANGE_LIMITS } from '../http/limits.js'
-import {
-  type Body,
-  type BodyLimits,
-  bodyFromHead,
-  leftUnread,
-  readBody,
-  restOf,
-} from '../http/read-body.js'
+import { type BodyLimits, EXCHANGE_LIMITS } from '../http/limits.js'
+import { type Body, bodyFromHead, leftUnread, readBody, restOf } from '../http/read-body.js'
 import { type RequestHead, readHead, withBody } from '../http/read-request.js'
 
 export const bodyLimits = ({ bodyBytes }: { readonly bodyBytes?: number }): BodyLimits => ({

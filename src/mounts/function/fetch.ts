@@ -1,6 +1,5 @@
 import type { Header, HttpCall } from '../../core/call/call.js'
 import { isBodyless } from '../../core/http/response.js'
-import type { Problem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer/answer.js'
 import type { Gate } from '../../gate/gate.js'
 import type { NamedUpstream } from '../../ports/upstream.js'
@@ -33,7 +32,7 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
     const request = new Request(input, plain)
     request.signal.throwIfAborted()
     const url = new URL(request.url)
-    const [name] = [...upstreams].find(([, { origin }]) => sameOrigin(origin, url)) ?? []
+    const [name] = [...upstreams].find(([, to]) => new URL(to.origin).origin === url.origin) ?? []
     const headers = [...request.headers] as Header[]
     const call: HttpCall = {
       kind: 'http',
@@ -92,20 +91,15 @@ function finish(answer: Answer, release: Release | null): Response | null {
         release.cut()
         return null
       }
-      return problemResponse(
-        answer.problem,
-        answer.kind === 'unrecorded' ? [] : gateHeaders(answer),
-      )
+      return new Response(JSON.stringify(answer.problem), {
+        status: answer.problem.status,
+        headers: pairs([
+          ['content-type', 'application/problem+json'],
+          ...(answer.kind === 'unrecorded' ? [] : gateHeaders(answer)),
+        ]),
+      })
   }
 }
-
-const problemResponse = (problem: Problem, headers: readonly Header[]): Response =>
-  new Response(JSON.stringify(problem), {
-    status: problem.status,
-    headers: pairs([['content-type', 'application/problem+json'], ...headers]),
-  })
-
-const sameOrigin = (origin: string, url: URL): boolean => new URL(origin).origin === url.origin
 
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

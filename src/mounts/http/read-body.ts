@@ -2,14 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { HttpCall } from '../../core/call/call.js'
 import type { Malformed } from '../../core/call/malformed.js'
 import type { BodyRoom } from '../../gate/memory.js'
+import type { BodyLimits } from './limits.js'
 
 export type Body = HttpCall['body']
-export type BodyLimits = {
-  readonly maxBytes: number
-  /** Octets per second a client must keep up on average, once the grace is over. */
-  readonly minBytesPerSecond: number
-  readonly graceMs: number
-}
 export type BodyReading = {
   readonly body: Promise<Body>
   /** The parser gave up. False: this body was already whole, and what is wrong came behind it. */

@@ -29,14 +29,11 @@ export function respond(
       return
     case 'refused':
     case 'pending':
-    case 'joined':
-      sendProblem(
-        res,
-        answer.problem,
-        [...pendingHeaders(answer.problem, res.req), ...gateHeaders(answer)],
-        rest,
-      )
+    case 'joined': {
+      const headers = [...pendingHeaders(answer.problem, res.req), ...gateHeaders(answer)]
+      sendProblem(res, answer.problem, headers, rest)
       return
+    }
     case 'replayed':
       sendReplay(res, answer)
       return

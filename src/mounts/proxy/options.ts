@@ -1,7 +1,7 @@
 import type { GateReport } from '../../gate/context.js'
 import type { Gate } from '../../gate/gate.js'
 import type { NamedUpstream } from '../../ports/upstream.js'
-import { EXCHANGE_LIMITS, type ExchangeLimits } from '../http/limits.js'
+import { EXCHANGE_LIMITS } from '../http/limits.js'
 import type { PassRoute } from './pass-through.js'
 
 /** Tells the operator what happened at the edge; never a header or a body. */
@@ -13,21 +13,14 @@ export type ProxyOptions = {
   readonly limits: ProxyLimits
   readonly report: Report
 }
-export type ProxyLimits = ExchangeLimits & {
-  readonly headersTimeoutMs: number
-  readonly requestTimeoutMs: number
-  readonly keepAliveTimeoutMs: number
-  /** Refusals of unknown callers per source and window. */
-  readonly maxRefusals: number
-  readonly windowSeconds: number
-  readonly maxLoopDelayMs: number
-}
+export type ProxyLimits = Readonly<typeof DEFAULT_LIMITS>
 
-export const DEFAULT_LIMITS: ProxyLimits = {
+export const DEFAULT_LIMITS = {
   ...EXCHANGE_LIMITS,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 120_000,
   keepAliveTimeoutMs: 65_000,
+  /** Refusals of unknown callers per source and window. */
   maxRefusals: 100,
   windowSeconds: 60,
   maxLoopDelayMs: 500,

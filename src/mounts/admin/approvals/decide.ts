@@ -94,14 +94,8 @@ export async function decide(
     outcome: outcomeOf(body),
   })
   if (done.kind === 'refused') throw refusedAs(done)
-  return {
-    approval_id: approvalId,
-    state: done.state,
-    votes: done.votes,
-    quorum: done.quorum,
-    capsule_id: done.capsuleId,
-    repeated: done.repeated,
-  }
+  const { state, votes, quorum, capsuleId: capsule_id, repeated } = done
+  return { approval_id: approvalId, state, votes, quorum, capsule_id, repeated }
 }
 
 /** The gate's refusal as a problem; its detail becomes a sentence. */

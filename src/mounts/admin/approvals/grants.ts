@@ -22,14 +22,16 @@ export const grantList = route({
     'Standing grants that can still be used. Bounds are thresholds: no agent ever sees them.',
   roles: ['auditor', 'operator'],
   answers: answering({ grants: z.array(grant) }),
-  handle: async (_, { gate }) =>
-    json({
-      grants: (await gate.read.standingGrants()).map(({ expiresAt, usesLeft, ...rest }) => ({
+  async handle(_, { gate }) {
+    const grants = (await gate.read.standingGrants()).map(
+      ({ expiresAt: expires_at, usesLeft: uses_left, ...rest }) => ({
         ...rest,
-        expires_at: expiresAt,
-        uses_left: usesLeft,
-      })),
-    }),
+        expires_at,
+        uses_left,
+      }),
+    )
+    return json({ grants })
+  },
 })
 
 export const grantCreate = route({
@@ -43,13 +45,9 @@ export const grantCreate = route({
   answers: answering({ grant: actionId }, 201),
   problems: ['grant_invalid', 'record_unavailable'],
   async handle({ body, principal }, { gate }) {
-    const { agent, tool, uses, expires_at: expiresAt } = body
-    const by = principal.name
-    const order = { agent, tool, uses, expiresAt, by }
-    const done = await gate.issueStanding({
-      ...order,
-      bounds: body.bounds as { [name: string]: Plain },
-    })
+    const { expires_at: expiresAt, ...order } = body
+    const bounds = body.bounds as { [name: string]: Plain }
+    const done = await gate.issueStanding({ ...order, expiresAt, bounds, by: principal.name })
     if (done.kind === 'refused') throw new AdminProblem('grant_invalid', done.problems.join('; '))
     return json({ grant: done.grant }, 201)
   },

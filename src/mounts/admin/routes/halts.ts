@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { HaltScope } from '../../../gate/operate/halt.js'
-import { sameScope } from '../../../gate/operate/halt.js'
+import { type HaltScope, sameScope } from '../../../gate/operate/halt.js'
 import { ADMIN_ROLES } from '../../../ports/admin.js'
 import { AdminProblem } from '../problem.js'
 import { type Admin, answering, json, route } from '../route.js'
