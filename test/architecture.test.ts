@@ -10,7 +10,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
   ports: ['core', 'ports'],
   gate: ['core', 'ports', 'gate'],
-  mounts: ['core', 'ports', 'gate', 'mounts', 'adapters', 'config', 'app'],
+  mounts: ['core', 'ports', 'gate', 'mounts'],
   adapters: ['core', 'ports', 'adapters'],
   config: ['core', 'ports', 'adapters', 'config'],
   app: ['core', 'ports', 'gate', 'mounts', 'adapters', 'config', 'app'],
@@ -18,6 +18,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'verify.ts': ['core'],
   'capsule.ts': ['core'],
   'index.ts': ['core', 'gate', 'mounts', 'config', 'app'],
+  'express.ts': ['mounts', 'app'],
 }
 const SRC = join(import.meta.dirname, '..', 'src')
 
@@ -71,6 +72,29 @@ describe('layers', () => {
           .filter((to) => layerOf(to) === 'adapters' && folder(to) !== folder(s.path))
           .filter((to) => to !== join('adapters', 'crypto-node.js'))
           .filter((to) => folder(to) !== join('adapters', 'disk'))
+          .map((to) => `${s.path} → ${to}`),
+      )
+    expect(across).toEqual([])
+  })
+})
+
+describe('mounts', () => {
+  it('of HTTP stand apart: what the proxy, Express and functions share is in mounts/http', () => {
+    const folder = (path: string): string => path.split(sep)[1] ?? ''
+    const sharing: Readonly<Record<string, readonly string[]>> = {
+      http: ['http'],
+      proxy: ['proxy', 'http'],
+      express: ['express', 'http'],
+      function: ['function', 'http'],
+    }
+    const across = all
+      .filter((s) => s.layer === 'mounts')
+      .flatMap((s) =>
+        s.imports
+          .filter((to) => to.startsWith('.'))
+          .map((to) => relative(SRC, join(SRC, s.path, '..', to)))
+          .filter((to) => layerOf(to) === 'mounts')
+          .filter((to) => sharing[folder(s.path)]?.includes(folder(to)) === false)
           .map((to) => `${s.path} → ${to}`),
       )
     expect(across).toEqual([])
@@ -135,7 +159,7 @@ describe('types', () => {
   })
 
   it("of the gate end at the gate: its parts are the composition's, its data too", () => {
-    const outside = (s: Source): boolean => s.layer === 'mounts' || s.layer === 'index.ts'
+    const outside = (s: Source): boolean => ['mounts', 'index.ts', 'express.ts'].includes(s.layer)
     expect(matching(/\bgate\.parts\b|\bparts\b.*\bGate\b|\bgate\.data\b/, outside)).toEqual([])
     expect(matching(/\btenantSalt\b/, outside)).toEqual([])
     expect(matching(/\bgate\.parts\b/, (s) => s.layer === 'cli')).toEqual([])
@@ -144,16 +168,20 @@ describe('types', () => {
 
 describe('witnesses', () => {
   /** Promise 3 and 4: the two constructors of trust are called where the thing was seen, and nowhere else. */
-  const callers = (call: string): string[] =>
+  const callers = (call: string | RegExp): string[] =>
     all
-      .filter((s) => code(s.text).includes(call) && !s.path.startsWith(join('core', 'capsule')))
+      .filter(
+        (s) => code(s.text).search(call) !== -1 && !s.path.startsWith(join('core', 'capsule')),
+      )
       .map((s) => s.path)
 
-  it('lets only the upstream adapter and the response interceptor witness a response', () => {
-    const allowed = [join('adapters', 'http-client'), join('mounts', 'express')]
-    expect(
-      callers('ObservedResponse.witness').filter((p) => !allowed.some((a) => p.startsWith(a))),
-    ).toEqual([])
+  it('lets only the rules of core/http/witness.ts make an observed response', () => {
+    expect(callers('ObservedResponse.witness')).toEqual([join('core', 'http', 'witness.ts')])
+  })
+
+  it('lets only the upstream adapter and the Express mount apply those rules', () => {
+    const applying = callers(/(?<![.\w]|function )witness\(/).map((path) => join(path, '..'))
+    expect(applying).toEqual([join('adapters', 'http-client'), join('mounts', 'express')])
   })
 
   it('lets one file write capsules', () => {

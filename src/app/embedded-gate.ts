@@ -29,17 +29,7 @@ export async function createGate(
   const { env = process.env, ...more } = options
   const config = typeof of === 'string' ? loaded(of, env) : of
   const gate = narrowed(await openFromConfig(config, more))
-  const upstreams = new Map(
-    [...createUpstreams(config, env)].map(([name, upstream]) => {
-      const { connect_ms, first_byte_ms, total_ms } = config.upstreams[name]?.deadlines ?? {}
-      const deadlines = {
-        ...(connect_ms === undefined ? {} : { connect_ms }),
-        ...(first_byte_ms === undefined ? {} : { first_byte_ms }),
-        ...(total_ms === undefined ? {} : { total_ms }),
-      }
-      return [name, { ...upstream, deadlines }]
-    }),
-  )
+  const upstreams = createUpstreams(config, env)
   return {
     ...gate,
     wrap: (tool, run) => wrap(gate, tool, run),

@@ -1,5 +1,6 @@
 import type { Header, ReadCall } from '../core/call/call.js'
 import type { Observation } from '../core/capsule/observation.js'
+import type { OctetsDigest } from '../core/http/response-body.js'
 import type { ToolRule } from '../core/manifest/model.js'
 
 /**
@@ -21,12 +22,6 @@ export type DispatchOrder = {
    */
   readonly saltedDigest: (() => OctetsDigest) | null
 }
-/** The digest of octets as they pass; `digest` is called once, at the end. */
-export type OctetsDigest = {
-  update(octets: Uint8Array): void
-  /** Lowercase hex. */
-  digest(): string
-}
 export type Dispatched = {
   readonly observation: Observation
   /** The whole response, when it was held: kept for replay and for `capture: full`. */
@@ -37,3 +32,9 @@ export type HeldResponse = {
   readonly headers: readonly Header[]
   readonly body: Uint8Array
 }
+
+export const notSent = (cause: string, deadline = false): Observation => ({
+  kind: 'not_sent',
+  cause,
+  deadline,
+})

@@ -1,5 +1,5 @@
+import type { OctetsDigest } from '../core/http/response-body.js'
 import type { Plain } from '../core/json/value.js'
-import type { OctetsDigest } from './dispatch.js'
 
 /**
  * What the gate does with the tenant's secret; it never sees the secret itself. Each function MUST have a key

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
 import { hashToken } from '../../src/adapters/identity/tokens.js'
+import { approvalSources } from '../../src/app/admin.js'
 import { fromFiles, optionsOf } from '../../src/app/create-gate.js'
 import { identityOf } from '../../src/app/identity.js'
 import { limitsOf, routesOf, tlsOf } from '../../src/app/proxy-config.js'
@@ -16,8 +17,8 @@ import { logReports } from '../../src/cli/serve/serve.js'
 import { loadConfig } from '../../src/config/load.js'
 import { type GateConfig, sayProblem } from '../../src/config/model.js'
 import { gateFile } from '../../src/config/schema.js'
-import { createSources, deciderOf, isSigned } from '../../src/mounts/admin/approvals/sources.js'
-import type { Principal } from '../../src/mounts/admin/route.js'
+import { deciderOf, isSigned } from '../../src/mounts/admin/approvals/sources.js'
+import type { Principal } from '../../src/ports/admin.js'
 import { type Listening, listen } from '../support/listen.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { POLICIES } from '../support/rig.js'
@@ -114,8 +115,9 @@ const webhook: Reach = (config) =>
 /** Which of the two secrets an approval system's message may be signed with, and who then decides. */
 const deciders: Reach = ({ approvals }) => {
   const jane: Principal = { name: 'jane', role: 'approver', groups: [], machine: false }
-  const sources = createSources(approvals.sources, () => new Map([['t', jane]]), ENV)
-  const source = approvals.sources.x
+  const tokens = { held: () => new Map([['t', jane]]) }
+  const sources = approvalSources(approvals.sources, tokens, ENV)
+  const source = sources.byName.get('x')
   if (source === undefined) throw new Error('no source')
   const stamp = String(Math.floor(Date.now() / 1000))
   const signed = SECRETS.map((secret) => {
@@ -126,7 +128,7 @@ const deciders: Reach = ({ approvals }) => {
       'webhook-timestamp': stamp,
       'webhook-signature': `v1,${mac}`,
     }
-    return isSigned('{}', (name) => headers[name] ?? '', source, ENV)
+    return isSigned('{}', (name) => headers[name] ?? '', source)
   })
   try {
     return { signed, decider: deciderOf('x', source, 'x', sources) }

@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler } from 'express'
 import type { RunningGate } from '../../src/app/open-gate.js'
-import { governedProxy, gate as guarding } from '../../src/mounts/express/index.js'
+import { governedProxy, gate as guarding } from '../../src/express.js'
 import { listen } from '../support/listen.js'
 import { approvalConformance } from './approval-conformance.js'
 import { DONE, httpTool, overHttp } from './approval-over-http.js'

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
+import { approvalSources } from '../../src/app/admin.js'
 import { jsonDigest } from '../../src/core/json/build.js'
 import type { Plain } from '../../src/core/json/value.js'
-import { createSources } from '../../src/mounts/admin/approvals/sources.js'
 import type { Answered } from '../mounts/admin/harness.js'
 import {
   type Detail,
@@ -34,7 +34,7 @@ const start = (manifest: string): Promise<Plane> => {
   return startPlane({
     manifest,
     sources: (tokens) =>
-      createSources(
+      approvalSources(
         {
           chat: {
             ...common,

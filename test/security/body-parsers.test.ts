@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Request, Response } from 'express'
-import { governedProxy } from '../../src/mounts/express/index.js'
+import { governedProxy } from '../../src/express.js'
 import {
   type Express,
   get,

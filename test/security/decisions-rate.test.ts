@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
-import { createSources } from '../../src/mounts/admin/approvals/sources.js'
+import { approvalSources } from '../../src/app/admin.js'
 import { type Detail, type Plane, startPlane, waiting } from '../mounts/approver/harness.js'
 
 /** Anyone on the host can post to /v1/decisions: what it costs is bounded, and shuts nobody else out. */
@@ -19,7 +19,7 @@ beforeEach(async () => {
   const machine = { asserts_people: false, people: {}, roles: ['approver'] }
   plane = await startPlane({
     sources: (tokens) =>
-      createSources(
+      approvalSources(
         {
           chat: { ...machine, secret: secret('CHAT') },
           tickets: { ...machine, secret: secret('TICKETS') },

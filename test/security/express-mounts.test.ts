@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Request, Response } from 'express'
-import { type GovernedProxy, governedProxy } from '../../src/mounts/express/index.js'
+import { type GovernedProxy, governedProxy } from '../../src/express.js'
 import { AUTH, type Express, type Stand, startApp, VERSIONS } from '../mounts/express/harness.js'
 import { ask } from '../mounts/proxy/harness.js'
 import { httpServer } from '../support/readers/http-server.js'

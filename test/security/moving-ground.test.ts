@@ -1,6 +1,7 @@
 import { createServer, type LookupFunction } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { createUpstream, type Upstream } from '../../src/adapters/http-client/upstream.js'
+import { createUpstream } from '../../src/adapters/http-client/upstream.js'
+import type { Upstream } from '../../src/ports/upstream.js'
 import { ALLOWED, collector, RULE, request } from '../adapters/http-client/harness.js'
 import { decide, fakeTime, person, tool } from '../support/approvals.js'
 import { PAYMENTS } from '../support/manifests.js'

@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import express from 'express'
-import { type AppHandler, gate, governedProxy } from '../../src/mounts/express/index.js'
+import { type AppHandler, gate, governedProxy } from '../../src/express.js'
 import {
   ask,
   get,

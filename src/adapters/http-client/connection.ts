@@ -5,8 +5,10 @@ import {
   type SecureContextOptions,
   TLSSocket,
 } from 'node:tls'
+import type { Observation } from '../../core/capsule/observation.js'
+import { notSent } from '../../ports/dispatch.js'
 
-/** One socket, and whoever listens to it now. At rest nobody does, and then every byte is a fault. */
+/** What listens to a connection in use. At rest nothing does, and then every byte is a fault. */
 export type Listener = {
   bytes(chunk: Buffer): void
   /** The peer's FIN, after all its bytes. */
@@ -74,7 +76,7 @@ export class Connection {
   }
 
   /**
-   * One whole poll of the event loop with nobody listening: what the peer sent unasked (a stale
+   * One whole poll of the event loop without a listener: what the peer sent unasked (a stale
    * answer, a FIN, a banner) is read now and kills the connection, instead of becoming the next call's
    * answer.
    */
@@ -87,8 +89,8 @@ export class Connection {
 let polled: Promise<void> | null = null
 
 /**
- * Two immediates, because the first may come before any poll. Whoever asks before the first has come
- * shares both: the poll between them begins later than the question.
+ * Two immediates, because the first may come before any poll. Calls before the first has come
+ * share both: the poll between them begins later than the question.
  */
 function wholePoll(): Promise<void> {
   polled ??= new Promise((resolve) =>
@@ -105,23 +107,22 @@ export type Origin = {
   readonly port: number
   readonly tls: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> | null
   /** Asked for each new connection; absent: the system's resolver. */
-  readonly lookup?: LookupFunction
+  readonly lookup: LookupFunction | undefined
 }
-export type Unconnected = { readonly cause: string; readonly deadline: boolean }
 
 /** DNS, TCP and TLS within one deadline. Not one byte of a request is at stake here. */
 export function openConnection(
   origin: Origin,
   deadlineMs: number,
   signal: AbortSignal | undefined,
-): Promise<Connection | Unconnected> {
+): Promise<Connection | Observation> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {
-      resolve({ cause: 'aborted', deadline: false })
+      resolve(notSent('aborted'))
       return
     }
     const socket = begin(origin)
-    const settle = (outcome: Connection | Unconnected): void => {
+    const settle = (outcome: Connection | Observation): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
       socket.removeListener('error', onError)
@@ -133,14 +134,14 @@ export function openConnection(
       }
       resolve(outcome)
     }
-    const onAbort = (): void => settle({ cause: 'aborted', deadline: false })
-    const onClose = (): void => settle({ cause: 'connect_failed', deadline: false })
+    const onAbort = (): void => settle(notSent('aborted'))
+    const onClose = (): void => settle(notSent('connect_failed'))
     const onError = (error: NodeJS.ErrnoException): void =>
-      settle({ cause: `connect_failed:${error.code ?? 'unknown'}`, deadline: false })
+      settle(notSent(`connect_failed:${error.code ?? 'unknown'}`))
     const onReady = (): void => settle(new Connection(socket))
     const ready = origin.tls === null ? 'connect' : 'secureConnect'
     const timer = setTimeout(
-      () => settle({ cause: 'connect_deadline', deadline: true }),
+      () => settle(notSent('connect_deadline', true)),
       Math.max(1, deadlineMs),
     )
     signal?.addEventListener('abort', onAbort, { once: true })
@@ -151,7 +152,7 @@ export function openConnection(
 }
 
 function begin({ host, port, tls, lookup }: Origin): Socket {
-  const to = { host, port, ...(lookup === undefined ? {} : { lookup }) }
+  const to = { host, port, lookup }
   if (tls === null) return connect({ ...to, noDelay: true, allowHalfOpen: true })
   // allowHalfOpen is documented for tls.connect and missing from its types.
   const options: ConnectionOptions & { allowHalfOpen: true } = {

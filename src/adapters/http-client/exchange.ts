@@ -1,43 +1,40 @@
 import type { Header } from '../../core/call/call.js'
-import type { Framing, Observation } from '../../core/capsule/observation.js'
-import { type Cuttable, watchAbort } from './abort-watch.js'
+import type { Observation } from '../../core/capsule/observation.js'
+import { mayBeJson, type ResponseHead } from '../../core/http/response.js'
+import { ResponseBody } from '../../core/http/response-body.js'
+import { cutShort, witness } from '../../core/http/witness.js'
+import { notSent } from '../../ports/dispatch.js'
+import type {
+  DispatchControl,
+  DispatchRule,
+  OutgoingRequest,
+  ResponseSink,
+} from '../../ports/upstream.js'
 import type { Connection, Listener } from './connection.js'
 import type { Fault } from './fault.js'
-import { ResponseBody } from './response-body.js'
-import type { BodyFraming, ResponseHead } from './response-head.js'
+import { nodeHashing } from './hashing.js'
 import { type ReaderEvents, ResponseReader } from './response-reader.js'
-import { GuardedSink, type ResponseSink } from './sink.js'
-import { mayBeJson, type WitnessRule, witness } from './witness.js'
+import { GuardedSink } from './sink.js'
 
 /**
  * One request and its one response on one connection. Classed by phase (first byte written, request
  * handed over, head seen, end seen), never by error code (DESIGN §3).
  */
-export type Order = {
-  readonly method: string
+export type Order = DispatchControl & {
+  readonly request: OutgoingRequest
   readonly head: string
-  readonly body: Uint8Array
-  readonly rule: WitnessRule & { readonly close_delimited: 'refuse' | 'accept' }
-  readonly firstByteMs: number
+  readonly rule: DispatchRule
   /** What is left of the total deadline. */
   readonly totalMs: number
   readonly holdLimit: number
   readonly sink: ResponseSink
-  readonly stillAllowed: () => boolean
-  readonly signal: AbortSignal | undefined
 }
-export type Exchanged = {
+type Exchanged = {
   readonly observation: Observation
   /** How long the connection may rest for another call; 0 after any anomaly. */
   readonly restMs: number
 }
 
-const FRAMING: Readonly<Record<BodyFraming['kind'], Framing>> = {
-  content_length: 'content_length',
-  chunked: 'chunked',
-  bodyless: 'bodyless',
-  close: 'close_delimited_accepted',
-}
 /** Below this, head and body leave in one buffer and mostly in one packet. */
 const ONE_WRITE = 64 * 1024
 
@@ -45,7 +42,7 @@ export const exchange = (connection: Connection, order: Order): Promise<Exchange
   new Promise((resolve) => new Exchange(connection, order, resolve).begin())
 
 /** What the connection, the reader, the sink and the deadlines say, on one object: one per call. */
-class Exchange implements Listener, ReaderEvents, Cuttable {
+class Exchange implements Listener, ReaderEvents {
   readonly #connection: Connection
   readonly #order: Order
   readonly #resolve: (exchanged: Exchanged) => void
@@ -58,15 +55,14 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
   #head: ResponseHead | null = null
   #body: ResponseBody | null = null
   #timer: NodeJS.Timeout | null = null
-  #abortable: Set<Cuttable> | null = null
-  #unwatchReader: (() => void) | null = null
+  readonly #watched = new Map<AbortSignal, () => void>()
 
   constructor(connection: Connection, order: Order, resolve: (exchanged: Exchanged) => void) {
     this.#connection = connection
     this.#order = order
     this.#resolve = resolve
     this.#sink = new GuardedSink(order.sink, this)
-    this.#reader = new ResponseReader(order.method, this)
+    this.#reader = new ResponseReader(order.request.method, this)
   }
 
   begin(): void {
@@ -74,14 +70,14 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
     this.#connection.attach(this)
     const obstacle = this.#obstacle()
     if (obstacle !== null) {
-      const observation = { kind: 'not_sent', cause: obstacle, deadline: false } as const
-      this.#conclude({ restMs: 0, observation })
+      this.#conclude({ restMs: 0, observation: notSent(obstacle) })
       return
     }
-    if (signal !== undefined) this.#abortable = watchAbort(signal, this)
+    if (signal !== undefined) this.#cutOnAbort(signal, 'aborted')
     this.#watchReader()
-    const { firstByteMs, totalMs } = this.#order
-    this.#wakeIn(firstByteMs < totalMs ? firstByteMs : this.#left())
+    const { rule, totalMs } = this.#order
+    const { first_byte_ms } = rule.deadlines
+    this.#wakeIn(first_byte_ms < totalMs ? first_byte_ms : this.#left())
     this.#send()
   }
 
@@ -97,7 +93,8 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
   /** From here on the request counts as sent; handed over when the kernel has taken all of it. */
   #send(): void {
     const { socket } = this.#connection
-    const { head, body } = this.#order
+    const { head, request } = this.#order
+    const { body } = request
     const done = (error?: Error | null): void => {
       if (error === undefined || error === null) this.#handedOver = true
     }
@@ -164,8 +161,9 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
       return false
     }
     this.#body = new ResponseBody({
+      hashing: nodeHashing,
       salted: rule.saltedDigest,
-      hold: mayBeJson(seen) ? holdLimit : 0,
+      hold: mayBeJson(seen.contentType, seen.contentEncoding) ? holdLimit : 0,
       declared: seen.framing.kind === 'content_length' ? seen.framing.length : null,
     })
     this.#sink.head(seen.status, seen.headers, seen.framing)
@@ -193,13 +191,15 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
       this.#cut(doubt)
       return
     }
-    const observation = witness(head, FRAMING[head.framing.kind], body.seal(), rule)
+    const { kind } = head.framing
+    const framing = kind === 'close' ? 'close_delimited_accepted' : kind
+    const observation = witness(head, framing, body.finish(), rule, nodeHashing)
     this.#conclude({ observation, restMs: head.keepAliveMs })
   }
 
   #doubtfulClose(): string | null {
     if (this.#order.rule.close_delimited === 'refuse') return 'close_delimited'
-    // Whether close_notify came, or only someone's FIN, cannot be learnt from Node's TLS.
+    // Whether close_notify came, or only a FIN, cannot be learnt from Node's TLS.
     return this.#connection.tls ? 'close_delimited_over_tls' : null
   }
 
@@ -208,19 +208,18 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
   }
 
   // ── Cuts ───────────────────────────────────────────────────────────────────
-  /** The shutdown has waited long enough. */
-  aborted(): void {
-    this.#cut('aborted')
-  }
-
-  /** A listener costs 5 µs, and only event streams need one: most sinks have no signal to watch. */
+  /** Only event streams have a signal to watch. */
   #watchReader(): void {
     const signal = this.#order.sink.closedEventStream
-    if (signal === undefined || this.#unwatchReader !== null || this.#concluded) return
-    const left = (): void => this.#cut('event_stream_closed')
-    this.#unwatchReader = () => signal.removeEventListener('abort', left)
-    if (signal.aborted) left()
-    else signal.addEventListener('abort', left, { once: true })
+    if (signal !== undefined) this.#cutOnAbort(signal, 'event_stream_closed')
+  }
+
+  #cutOnAbort(signal: AbortSignal, cause: string): void {
+    if (this.#watched.has(signal) || this.#concluded) return
+    const cut = (): void => this.#cut(cause)
+    this.#watched.set(signal, cut)
+    if (signal.aborted) cut()
+    else signal.addEventListener('abort', cut, { once: true })
   }
 
   /**
@@ -232,42 +231,27 @@ class Exchange implements Listener, ReaderEvents, Cuttable {
   }
 
   #woken(): void {
-    const { firstByteMs, totalMs } = this.#order
-    if (this.#silent && firstByteMs < totalMs) this.#cut('first_byte_deadline', true)
-    else if (this.#elapsed() < totalMs) this.#wakeIn(this.#left())
+    const { rule, totalMs } = this.#order
+    const left = this.#left()
+    if (this.#silent && rule.deadlines.first_byte_ms < totalMs)
+      this.#cut('first_byte_deadline', true)
+    else if (left > 0) this.#wakeIn(left)
     else this.#cut('total_deadline', true)
   }
 
-  #elapsed(): number {
-    return performance.now() - this.#started
-  }
-
   #left(): number {
-    return Math.ceil(this.#order.totalMs - this.#elapsed())
+    return Math.ceil(this.#order.totalMs - (performance.now() - this.#started))
   }
 
   #cut(cause: string, deadline = false): void {
     if (this.#concluded) return
-    const partial = this.#body?.seal()
-    this.#conclude({
-      restMs: 0,
-      observation: {
-        kind: 'sent',
-        cause,
-        deadline,
-        ...(this.#head === null ? {} : { status: this.#head.status }),
-        ...(partial === undefined
-          ? {}
-          : { partial: { digest: partial.digest, length: partial.length } }),
-      },
-    })
+    this.#conclude({ restMs: 0, observation: cutShort(cause, deadline, this.#head, this.#body) })
   }
 
   #conclude(exchanged: Exchanged): void {
     this.#concluded = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#abortable?.delete(this)
-    this.#unwatchReader?.()
+    for (const [signal, cut] of this.#watched) signal.removeEventListener('abort', cut)
     if (exchanged.restMs === 0) this.#connection.discard()
     else this.#connection.detach()
     this.#resolve(exchanged)

@@ -1,27 +1,13 @@
-import { Connection, type Origin, openConnection, type Unconnected } from './connection.js'
-
-/** Connections at rest between calls to one upstream; the youngest is taken first. */
-export type Pool = {
-  lease(
-    kind: 'fresh' | 'pooled',
-    deadlineMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Connection | Unconnected>
-  /** Keep for the next call, for at most `restMs`. Only after an exchange without any anomaly. */
-  rest(connection: Connection, restMs: number): void
-  close(): void
-  stats(): PoolStats
-}
-export type PoolStats = {
-  readonly idle: number
-  readonly opened: number
-  readonly reused: number
-}
+import type { Observation } from '../../core/capsule/observation.js'
+import { notSent } from '../../ports/dispatch.js'
+import type { UpstreamStats } from '../../ports/upstream.js'
+import { Connection, type Origin, openConnection } from './connection.js'
 
 const MAX_IDLE = 256
 const SWEEP_MS = 1_000
 
-export function createPool(origin: Origin): Pool {
+/** Connections at rest between calls to one upstream; the youngest is taken first. */
+export function createPool(origin: Origin) {
   const idle: { readonly connection: Connection; readonly until: number }[] = []
   let opened = 0
   let reused = 0
@@ -30,17 +16,19 @@ export function createPool(origin: Origin): Pool {
 
   const sweep = (): void => {
     const now = performance.now()
-    for (let i = idle.length - 1; i >= 0; i--) {
-      const entry = idle[i]
-      if (entry === undefined || (entry.connection.usable && entry.until > now)) continue
-      entry.connection.discard()
-      idle.splice(i, 1)
+    for (const entry of idle.splice(0)) {
+      if (entry.connection.usable && entry.until > now) idle.push(entry)
+      else entry.connection.discard()
     }
     sweeper = idle.length === 0 ? null : setTimeout(sweep, SWEEP_MS).unref()
   }
 
   return {
-    async lease(kind, deadlineMs, signal) {
+    async lease(
+      kind: 'fresh' | 'pooled',
+      deadlineMs: number,
+      signal: AbortSignal | undefined,
+    ): Promise<Connection | Observation> {
       const started = performance.now()
       while (kind === 'pooled') {
         const entry = idle.pop()
@@ -62,9 +50,10 @@ export function createPool(origin: Origin): Pool {
       opened++
       if (await connection.quiet()) return connection
       connection.discard()
-      return { cause: 'not_quiet', deadline: false }
+      return notSent('not_quiet')
     },
-    rest(connection, restMs) {
+    /** Keep for the next call, for at most `restMs`. Only after an exchange without any anomaly. */
+    rest(connection: Connection, restMs: number): void {
       if (closed || idle.length >= MAX_IDLE || !connection.usable) {
         connection.discard()
         return
@@ -75,12 +64,12 @@ export function createPool(origin: Origin): Pool {
       idle.push({ connection, until: performance.now() + restMs })
       sweeper ??= setTimeout(sweep, SWEEP_MS).unref()
     },
-    close() {
+    close(): void {
       closed = true
       if (sweeper !== null) clearTimeout(sweeper)
       for (const { connection } of idle.splice(0)) connection.discard()
     },
-    stats: () => ({
+    stats: (): Omit<UpstreamStats, 'inFlight'> => ({
       idle: idle.filter(({ connection }) => connection.usable).length,
       opened,
       reused,

@@ -1,15 +1,6 @@
 import type { Header } from '../../core/call/call.js'
 import { endToEnd, isFieldValue, isToken, isVisible, listOf } from '../../core/http/fields.js'
-
-/** The call as it was judged: these bytes are sent, and no others (DESIGN §2.5). */
-export type FrozenRequest = {
-  readonly method: string
-  /** Origin-form, exactly as judged. */
-  readonly target: string
-  /** The allow-listed fields, names in lower case. */
-  readonly headers: readonly Header[]
-  readonly body: Uint8Array
-}
+import type { OutgoingRequest } from '../../ports/upstream.js'
 
 /** What this hop says itself, whatever the caller said. */
 const OURS: ReadonlySet<string> = new Set([
@@ -23,7 +14,7 @@ const EXPECTS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
 /** Null when the request cannot be put on the wire unambiguously; nothing is escaped or repaired. */
 export function requestHead(
-  request: FrozenRequest,
+  request: OutgoingRequest,
   host: string,
   connection: 'fresh' | 'pooled',
   credential: Header | null,

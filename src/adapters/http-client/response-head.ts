@@ -1,24 +1,7 @@
 import type { Header } from '../../core/call/call.js'
 import { endOfToken, endOfValue, endToEnd, listOf, trimmed } from '../../core/http/fields.js'
+import type { BodyFraming, ResponseHead } from '../../core/http/response.js'
 import type { Fault } from './fault.js'
-
-/** RFC 9112 §6.3, with every tolerated ambiguity refused: the framing decides what `complete` means. */
-export type BodyFraming =
-  | { readonly kind: 'content_length'; readonly length: number }
-  | { readonly kind: 'chunked' }
-  | { readonly kind: 'bodyless' }
-  | { readonly kind: 'close' }
-
-export type ResponseHead = {
-  readonly status: number
-  /** End-to-end fields in received order, names in lower case. */
-  readonly headers: readonly Header[]
-  readonly framing: BodyFraming
-  readonly contentType: string | null
-  readonly contentEncoding: string | null
-  /** How long the server will keep the connection; 0 when it will not. */
-  readonly keepAliveMs: number
-}
 
 type StatusLine = {
   readonly version: '1.0' | '1.1'
@@ -91,7 +74,7 @@ const joined = (before: string | null, value: string): string =>
 const refused = (text: string): Fault =>
   text.split('\r\n').length - 1 > MAX_FIELDS ? 'head_too_large' : 'malformed_header'
 
-const PREFIX = Buffer.from('HTTP/1.')
+export const PREFIX = Buffer.from('HTTP/1.')
 
 /** `HTTP/1.0` or `HTTP/1.1`, a space, 100 to 599, then nothing or a space and any reason. */
 function parseStatusLine(bytes: Buffer): StatusLine | null {

@@ -1,7 +1,8 @@
 import type { Header } from '../../core/call/call.js'
+import type { ResponseHead } from '../../core/http/response.js'
 import { ChunkedBody, type ChunkedEvents } from './chunked-body.js'
 import type { Fault, ReadPhase } from './fault.js'
-import { parseHead, type ResponseHead } from './response-head.js'
+import { PREFIX, parseHead } from './response-head.js'
 
 /**
  * Reads exactly one response from a connection. It ends in one of two ways: `end` after the framing
@@ -18,27 +19,16 @@ export type ReaderEvents = ChunkedEvents & {
 const MAX_HEAD = 32 * 1024
 const MAX_INFORMATIONAL = 32
 const EMPTY_LINE = Buffer.from('\r\n\r\n')
-const PREFIX = Buffer.from('HTTP/1.')
-
-type State =
-  | { readonly at: 'head' }
-  | { readonly at: 'fixed' }
-  | { readonly at: 'chunked'; readonly body: ChunkedBody }
-  | { readonly at: 'close' }
-  | { readonly at: 'over' }
-const HEAD: State = { at: 'head' }
-const FIXED: State = { at: 'fixed' }
-const CLOSE: State = { at: 'close' }
-const OVER: State = { at: 'over' }
 
 export class ResponseReader {
   readonly #method: string
   readonly #events: ReaderEvents
-  #state: State = HEAD
+  #state: 'head' | 'content_length' | 'chunked' | 'close' | 'over' = 'head'
   /** The part of a head that earlier reads brought. */
   #carried: Buffer | null = null
   #informational = 0
   #left = 0
+  #chunked: ChunkedBody | null = null
 
   constructor(method: string, events: ReaderEvents) {
     this.#method = method
@@ -48,7 +38,7 @@ export class ResponseReader {
   feed(bytes: Buffer): void {
     let at = 0
     let chunk = bytes
-    while (this.#state.at === 'head' && at < chunk.length) {
+    while (this.#state === 'head' && at < chunk.length) {
       if (this.#carried !== null) {
         chunk = Buffer.concat([this.#carried, chunk])
         this.#carried = null
@@ -57,29 +47,14 @@ export class ResponseReader {
       if (next === null) return
       at = next
     }
-    const state = this.#state
-    switch (state.at) {
-      case 'head':
-      case 'over':
-        return
-      case 'fixed':
-        this.#fixed(chunk, at)
-        return
-      case 'chunked': {
-        const next = state.body.read(chunk, at)
-        if (typeof next === 'string') this.#fault(next)
-        else if (state.body.done) this.#end(chunk.length - next)
-        return
-      }
-      case 'close':
-        if (at < chunk.length) this.#events.data(chunk.subarray(at))
-        return
-    }
+    if (this.#state === 'content_length') this.#fixed(chunk, at)
+    else if (this.#state === 'chunked') this.#chunks(chunk, at)
+    else if (this.#state === 'close' && at < chunk.length) this.#events.data(chunk.subarray(at))
   }
 
   /** The peer's FIN. Only for a close-delimited body is that an end. */
   closed(): void {
-    if (this.#state.at === 'close') this.#end(0)
+    if (this.#state === 'close') this.#end(0)
     else this.#fault(`closed_${this.#phase()}`)
   }
 
@@ -89,7 +64,7 @@ export class ResponseReader {
   }
 
   #phase(): ReadPhase {
-    if (this.#state.at !== 'head') return 'in_body'
+    if (this.#state !== 'head') return 'in_body'
     return this.#carried === null ? 'before_head' : 'in_head'
   }
 
@@ -116,45 +91,29 @@ export class ResponseReader {
   #body(head: ResponseHead, following: number): boolean {
     const { framing } = head
     if (!this.#events.head(head)) {
-      this.#state = OVER
+      this.#state = 'over'
       return false
     }
-    switch (framing.kind) {
-      case 'content_length':
-        this.#left = framing.length
-        this.#state = FIXED
-        if (framing.length === 0) this.#end(following)
-        return framing.length > 0
-      case 'chunked':
-        this.#state = { at: 'chunked', body: new ChunkedBody(this.#events) }
-        return true
-      case 'close':
-        this.#state = CLOSE
-        return true
-      case 'bodyless':
-        this.#end(following)
-        return false
+    if (
+      framing.kind === 'bodyless' ||
+      (framing.kind === 'content_length' && framing.length === 0)
+    ) {
+      this.#end(following)
+      return false
     }
+    this.#state = framing.kind
+    if (framing.kind === 'content_length') this.#left = framing.length
+    else if (framing.kind === 'chunked') this.#chunked = new ChunkedBody(this.#events)
+    return true
   }
 
   /** Refuse now what no further byte can mend, so that garbage does not wait for a deadline. */
   #unfinishedHead(part: Buffer): void {
     const seen = Math.min(part.length, PREFIX.length)
-    if (part.compare(PREFIX, 0, seen, 0, seen) !== 0) {
-      this.#fault('malformed_status_line')
-      return
-    }
-    if (part.length > MAX_HEAD) {
-      this.#fault('head_too_large')
-      return
-    }
-    for (let lf = part.indexOf(0x0a); lf !== -1; lf = part.indexOf(0x0a, lf + 1)) {
-      if (part[lf - 1] !== 0x0d) {
-        this.#fault('malformed_header')
-        return
-      }
-    }
-    this.#carried = part
+    if (part.compare(PREFIX, 0, seen, 0, seen) !== 0) this.#fault('malformed_status_line')
+    else if (part.length > MAX_HEAD) this.#fault('head_too_large')
+    else if (hasBareLf(part)) this.#fault('malformed_header')
+    else this.#carried = part
   }
 
   #fixed(chunk: Buffer, at: number): void {
@@ -164,21 +123,34 @@ export class ResponseReader {
     if (this.#left === 0) this.#end(chunk.length - to)
   }
 
+  #chunks(chunk: Buffer, at: number): void {
+    const next = this.#chunked?.read(chunk, at) ?? at
+    if (typeof next === 'string') this.#fault(next)
+    else if (this.#chunked?.done === true) this.#end(chunk.length - next)
+  }
+
   #end(surplus: number): void {
-    if (this.#state.at === 'over') return
+    if (this.#state === 'over') return
     if (surplus > 0) {
       this.#fault('surplus_bytes')
       return
     }
-    this.#state = OVER
+    this.#state = 'over'
     this.#events.end()
   }
 
   #fault(fault: Fault): null {
-    if (this.#state.at !== 'over') {
-      this.#state = OVER
+    if (this.#state !== 'over') {
+      this.#state = 'over'
       this.#events.fault(fault)
     }
     return null
   }
+}
+
+function hasBareLf(part: Buffer): boolean {
+  for (let lf = part.indexOf(0x0a); lf !== -1; lf = part.indexOf(0x0a, lf + 1)) {
+    if (part[lf - 1] !== 0x0d) return true
+  }
+  return false
 }

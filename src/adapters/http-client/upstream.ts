@@ -1,13 +1,11 @@
 import type { LookupFunction } from 'node:net'
 import type { Header } from '../../core/call/call.js'
-import type { Observation } from '../../core/capsule/observation.js'
-import type { ToolRule } from '../../core/manifest/model.js'
+import { notSent } from '../../ports/dispatch.js'
+import type { Upstream } from '../../ports/upstream.js'
 import { Connection, type Origin } from './connection.js'
 import { exchange } from './exchange.js'
-import { createPool, type PoolStats } from './pool.js'
-import { type FrozenRequest, requestHead } from './request-head.js'
-import type { ResponseSink } from './sink.js'
-import type { WitnessRule } from './witness.js'
+import { createPool } from './pool.js'
+import { requestHead } from './request-head.js'
 
 /**
  * The governed way to one upstream: HTTP/1.1 over our own sockets, one call per connection at a time,
@@ -18,37 +16,15 @@ export type UpstreamOptions = {
   readonly name: string
   /** `http://host[:port]` or `https://host[:port]`, nothing behind it. */
   readonly origin: string
-  readonly ca?: string | readonly string[]
-  readonly cert?: string
-  readonly key?: string
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
   /** Resolves the origin's host for each new connection; absent: the system's resolver. */
-  readonly lookup?: LookupFunction
+  readonly lookup?: LookupFunction | undefined
   /** Read for every call, put on the wire and nowhere else. */
-  readonly credential?: { readonly header: string; value(): string }
+  readonly credential?: { readonly header: string; value(): string } | undefined
   /** JSON bodies up to this many octets are read and bound as JSON; default 1 MiB. */
-  readonly holdLimit?: number
-}
-export type DispatchRule = WitnessRule &
-  Pick<ToolRule, 'deadlines' | 'connection' | 'close_delimited'>
-export type DispatchControl = {
-  /** Asked once, just before the first byte is written. */
-  stillAllowed(): boolean
-  readonly signal?: AbortSignal
-}
-export type UpstreamStats = PoolStats & { readonly inFlight: number }
-
-export type Upstream = {
-  readonly name: string
-  /** Never rejects: whatever happens is an Observation. */
-  send(
-    request: FrozenRequest,
-    rule: DispatchRule,
-    sink: ResponseSink,
-    control: DispatchControl,
-  ): Promise<Observation>
-  /** Takes no new calls, and resolves when those under way have ended. */
-  close(): Promise<void>
-  stats(): UpstreamStats
+  readonly holdLimit?: number | undefined
 }
 
 const HOLD_LIMIT = 1024 * 1024
@@ -61,37 +37,22 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   let closing = false
   const waiting: (() => void)[] = []
 
-  async function dispatch(
-    request: FrozenRequest,
-    rule: DispatchRule,
-    sink: ResponseSink,
-    { stillAllowed, signal }: DispatchControl,
-  ): Promise<Observation> {
+  const dispatch: Upstream['send'] = async (request, rule, sink, control) => {
     const started = performance.now()
     const credential = credentialOf(options)
     if (credential === 'unavailable') return notSent('credential_unavailable')
     const head = requestHead(request, host, rule.connection, credential)
     if (head === null) return notSent('unsendable_request')
-    const { connect_ms, first_byte_ms, total_ms } = rule.deadlines
-    const leased = await pool.lease(rule.connection, Math.min(connect_ms, total_ms), signal)
-    if (!(leased instanceof Connection)) return { kind: 'not_sent', ...leased }
+    const { connect_ms, total_ms } = rule.deadlines
+    const leased = await pool.lease(rule.connection, Math.min(connect_ms, total_ms), control.signal)
+    if (!(leased instanceof Connection)) return leased
     const totalMs = total_ms - (performance.now() - started)
     if (totalMs <= 0) {
       leased.discard()
-      return { kind: 'not_sent', cause: 'total_deadline', deadline: true }
+      return notSent('total_deadline', true)
     }
-    const { observation, restMs } = await exchange(leased, {
-      method: request.method,
-      head,
-      body: request.body,
-      rule,
-      firstByteMs: first_byte_ms,
-      totalMs,
-      holdLimit,
-      sink,
-      stillAllowed,
-      signal,
-    })
+    const order = { request, head, rule, totalMs, holdLimit, sink, ...control }
+    const { observation, restMs } = await exchange(leased, order)
     if (rule.connection === 'pooled') pool.rest(leased, restMs)
     else leased.discard()
     return observation
@@ -118,8 +79,6 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 }
 
-const notSent = (cause: string): Observation => ({ kind: 'not_sent', cause, deadline: false })
-
 function credentialOf({ credential }: UpstreamOptions): Header | null | 'unavailable' {
   if (credential === undefined) return null
   try {
@@ -139,21 +98,15 @@ function originOf(options: UpstreamOptions): { origin: Origin; host: string } {
   if (url.username !== '' || url.password !== '' || `${url.origin}/` !== url.href) {
     throw new TypeError(`upstream ${options.name}: an origin has no path, query or user`)
   }
-  const { ca, cert, key } = options
+  const { ca, cert, key, lookup } = options
   return {
     host: url.host,
     origin: {
       // An IPv6 literal stands in brackets in a URL and without them everywhere else.
       host: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
-      ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
-      tls: isTls
-        ? {
-            ...(ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : [...ca] }),
-            ...(cert === undefined ? {} : { cert }),
-            ...(key === undefined ? {} : { key }),
-          }
-        : null,
+      lookup,
+      tls: isTls ? { ca, cert, key } : null,
     },
   }
 }

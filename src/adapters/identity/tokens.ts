@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { ADMIN_ROLES } from '../../ports/admin.js'
 import {
   closeSync,
   fsyncSync,
@@ -15,16 +16,8 @@ import {
  * Tokens this gate issued itself: the file holds hashes only, the token is printed once. Agent tokens
  * work on the data plane only, every other role on the admin plane only (DESIGN §7).
  */
-export const ROLES = [
-  'agent',
-  'viewer',
-  'auditor',
-  'external_auditor',
-  'approver',
-  'operator',
-] as const
+export const ROLES = ['agent', ...ADMIN_ROLES] as const
 export type Role = (typeof ROLES)[number]
-export type AdminRole = Exclude<Role, 'agent'>
 
 export type TokenRecord = {
   readonly sha256: string

@@ -5,7 +5,7 @@ import { pointerTokens, resolvePointer } from '../manifest/route/pointer.js'
 /** The manifest's word on whether an observed response is a success (DESIGN §6). */
 export type SuccessRule = ToolRule['success']
 
-/** What the body is to the rule: a JSON value, nothing at all, or octets nobody can look into. */
+/** What the body is to the rule: a JSON value, nothing at all, or octets that cannot be read. */
 export type SeenBody =
   | { readonly kind: 'json'; readonly value: JsonValue }
   | { readonly kind: 'empty' }
@@ -25,7 +25,7 @@ function holds({ pointer, op, value }: SuccessRule['unless'][number], body: Json
     case 'absent':
       return false
     case 'ambiguous':
-      // Whether this spelling is the tool's error member nobody can say: not proven a success.
+      // Which spelling is the tool's error member is not certain: not proven a success.
       return true
     case 'found':
       return op === 'exists' ? !isAbsent(found.value) : equals(found.value, value ?? null)
@@ -79,7 +79,7 @@ function equals(value: JsonValue, expected: Plain): boolean {
   return value === expected
 }
 
-/** A join key, not prose: what has spaces is somebody's sentence, and capsules are public (seed §5.2). */
+/** A join key, not prose: what has spaces is a sentence, and capsules are public (seed §5.2). */
 const REFERENCE = /^[^\s\p{C}]{1,256}$/u
 
 /** effect.external_ref: a string or a number's own token; anything else is no reference. */

@@ -1,7 +1,6 @@
 import express, {
   type ErrorRequestHandler,
   type Express,
-  type NextFunction,
   type Request,
   type RequestHandler,
   type Response,
@@ -10,11 +9,12 @@ import helmet from 'helmet'
 import { z } from 'zod'
 import { GateError } from '../../core/error.js'
 import type { GateReport } from '../../gate/context.js'
+import type { AdminTokens, Principal } from '../../ports/admin.js'
 import type { Clock, Ids } from '../../ports/clock.js'
-import { type AdminTokens, authenticate } from './authenticate.js'
-import { type AdminLimits, DEFAULT_LIMITS, limiters } from './limits.js'
+import { authenticate } from './authenticate.js'
+import { type AdminLimits, DEFAULT_LIMITS, limiters, within } from './limits.js'
 import { AdminProblem, problemDocument } from './problem.js'
-import type { Admin, Principal, Reply, Route } from './route.js'
+import type { Admin, Reply, Route } from './route.js'
 
 export type AppOptions = Admin & {
   readonly tokens: AdminTokens
@@ -42,7 +42,7 @@ export function createApp(
   })
   for (const row of routes) if (row.roles === 'anyone') mount(app, row, options)
   app.use(pages)
-  app.use(...gatekeeper(options))
+  app.use(gatekeeper(options))
   for (const row of routes) if (row.roles !== 'anyone') mount(app, row, options)
   app.use(() => {
     throw new AdminProblem('not_found')
@@ -51,25 +51,19 @@ export function createApp(
   return app
 }
 
-/** Who asks is known before anything is read; strangers learn nothing but that they are. */
-function gatekeeper({ tokens, limits = DEFAULT_LIMITS }: AppOptions): RequestHandler[] {
-  const { strangers, holders } = limiters(limits)
-  return [
-    (request, response, next) => {
-      const who = authenticate(request.headers.authorization, tokens)
-      if (who.kind === 'principal') {
-        response.locals.principal = who.principal
-        response.locals.token = who.token
-        holders(request, response, next)
-        return
-      }
-      const refuse = (error?: unknown): void => {
-        if (error !== undefined) next(error)
-        else next(new AdminProblem(who.kind === 'agent' ? 'forbidden' : 'unauthenticated'))
-      }
-      strangers(request, response, refuse as NextFunction)
-    },
-  ]
+/** The caller is known before anything is read; an unknown one learns nothing else. */
+function gatekeeper({ tokens, limits = DEFAULT_LIMITS }: AppOptions): RequestHandler {
+  const { unknown, holders } = limiters(limits)
+  return async (request, response, next) => {
+    const who = authenticate(request.headers.authorization, tokens)
+    if (who.kind !== 'principal') {
+      await within(unknown, request)
+      throw new AdminProblem(who.kind === 'agent' ? 'forbidden' : 'unauthenticated')
+    }
+    response.locals.principal = who.principal
+    response.locals.token = who.token
+    holders(request, response, next)
+  }
 }
 
 function mount(app: Express, row: Route, options: AppOptions): void {
@@ -82,9 +76,11 @@ function mount(app: Express, row: Route, options: AppOptions): void {
         params: row.params === undefined ? undefined : read(row.params, request.params, 'path'),
         query: read(row.query ?? NO_QUERY, { ...request.query }, 'query'),
         body: row.body === undefined ? undefined : read(row.body, request.body, 'body'),
-        principal: principalOf(response),
+        get principal() {
+          return principalOf(response)
+        },
         http: request,
-        stillAllowed: () => options.tokens().has(String(response.locals.token)),
+        stillAllowed: () => options.tokens.held().has(String(response.locals.token)),
       },
       options,
     )
@@ -94,18 +90,19 @@ function mount(app: Express, row: Route, options: AppOptions): void {
 
 const NO_QUERY = z.strictObject({})
 
-const principalOf = (response: Response): Principal | null =>
-  (response.locals.principal as Principal | undefined) ?? null
+function principalOf({ locals }: Response): Principal {
+  if (locals.principal === undefined) throw new AdminProblem('unauthenticated')
+  return locals.principal as Principal
+}
 
-function mayReach({ roles }: Route): RequestHandler {
-  return (_, response, next) => {
-    const role = principalOf(response)?.role
-    if (roles !== 'anyone' && (role === undefined || !roles.includes(role))) {
+const mayReach =
+  ({ roles }: Route): RequestHandler =>
+  (_, response, next) => {
+    if (roles !== 'anyone' && !roles.includes(principalOf(response).role)) {
       throw new AdminProblem('forbidden')
     }
     next()
   }
-}
 
 function read<S extends z.ZodType>(schema: S, value: unknown, where: string): z.infer<S> {
   const parsed = schema.safeParse(value)
@@ -131,7 +128,7 @@ async function send(reply: Reply, request: Request, response: Response): Promise
   }
 }
 
-/** Every error leaves as problem+json; what was not foreseen is told to the operator, not to the asker. */
+/** Every error leaves as problem+json; what was not foreseen is reported to the operator, not to the caller. */
 function answerProblems({ report }: AppOptions): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
     const problem = problemOf(error)

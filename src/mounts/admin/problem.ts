@@ -43,15 +43,7 @@ export class AdminProblem extends Error {
   }
 }
 
-export type ProblemDocument = {
-  readonly type: string
-  readonly title: string
-  readonly status: number
-  readonly detail: string
-  readonly code: AdminCode
-}
-
-export function problemDocument({ code, message }: AdminProblem): ProblemDocument {
+export function problemDocument({ code, message }: AdminProblem) {
   const [status, title] = ADMIN_PROBLEMS[code]
   return { type: `urn:capsule-gate:admin:${code}`, title, status, detail: message, code }
 }

@@ -4,35 +4,31 @@ import type { Check } from '../../gate/operate/checks.js'
 
 export type Readiness = () => Promise<readonly Check[]>
 
-export type ReadinessOptions = {
+type Options = {
   readonly gate: Pick<Gate, 'read'>
   /** Name → origin. */
   readonly upstreams: Readonly<Record<string, string>>
   /** The data plane's own word: false first when it closes. */
-  readonly dataPlane?: () => boolean
+  readonly dataPlane?: (() => boolean) | undefined
 }
 
 const CONNECT_MS = 1_000
-/** Probes come often; upstreams are knocked at no oftener than this. */
+/** Probes come often; upstreams are connected to no oftener than this. */
 const KEEP_MS = 5_000
 
 /** Should calls be sent here? Each answer has a name, so that the reader of a 503 knows where to look. */
-export function createReadiness({
-  gate,
-  dataPlane: plane,
-  ...options
-}: ReadinessOptions): Readiness {
-  const upstreams = upstreamCheck(options.upstreams)
+export function createReadiness({ gate, upstreams: origins, dataPlane }: Options): Readiness {
+  const upstreams = upstreamCheck(origins)
   return async () => [
     ...gate.read.checks(),
     await upstreams(),
     gate.read.verification(),
     gate.read.evidenceRecords(),
-    ...(plane === undefined ? [] : [dataPlane(plane())]),
+    ...(dataPlane === undefined ? [] : [planeCheck(dataPlane())]),
   ]
 }
 
-const dataPlane = (ok: boolean): Check => ({
+const planeCheck = (ok: boolean): Check => ({
   name: 'data_plane',
   ok,
   detail: ok ? null : 'closing or shedding load',
@@ -45,13 +41,13 @@ function upstreamCheck(origins: Readonly<Record<string, string>>): () => Promise
     const now = performance.now()
     if (latest === null || now - asked > KEEP_MS) {
       asked = now
-      latest = knock(origins)
+      latest = probe(origins)
     }
     return latest
   }
 }
 
-async function knock(origins: Readonly<Record<string, string>>): Promise<Check> {
+async function probe(origins: Readonly<Record<string, string>>): Promise<Check> {
   const found = await Promise.all(
     Object.entries(origins).map(async ([name, origin]) => {
       const why = await unreachable(new URL(origin))

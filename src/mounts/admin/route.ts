@@ -1,31 +1,17 @@
 import type { Request, Response } from 'express'
-import type { z } from 'zod'
-import type { AdminRole } from '../../adapters/identity/tokens.js'
+import { z } from 'zod'
+import type { Crypto } from '../../core/crypto/crypto.js'
 import type { Gate } from '../../gate/gate.js'
+import type { AdminRole, Principal } from '../../ports/admin.js'
 import type { Sources } from './approvals/sources.js'
 import type { AdminCode } from './problem.js'
 import type { Readiness } from './readiness.js'
 import type { Metrics } from './routes/metrics.js'
 
-/** A person or program with an admin token; agents never get this far (DESIGN §7). */
-export type Principal = {
-  readonly name: string
-  readonly role: AdminRole
-  readonly groups: readonly string[]
-  /** A program: never a human in any record (promise 4). */
-  readonly machine: boolean
-}
-export const ADMIN_ROLES = [
-  'viewer',
-  'auditor',
-  'external_auditor',
-  'approver',
-  'operator',
-] as const satisfies readonly AdminRole[]
-
 /** What handlers work with. */
 export type Admin = {
   readonly gate: Gate
+  readonly crypto: Crypto
   readonly metrics: Metrics
   readonly readiness: Readiness
   /** Approval systems that may deliver decisions; none without a configuration. */
@@ -33,15 +19,15 @@ export type Admin = {
 }
 
 type Shape = z.ZodObject | undefined
-type Read<S extends Shape> = S extends z.ZodObject ? z.infer<S> : undefined
 type Body = z.ZodType | undefined
-type ReadBody<S extends Body> = S extends z.ZodType ? z.infer<S> : undefined
+type Read<S extends Body> = S extends z.ZodType ? z.infer<S> : undefined
 
 export type Ask<P extends Shape = Shape, Q extends Shape = Shape, B extends Body = Body> = {
   readonly params: Read<P>
   readonly query: Read<Q>
-  readonly body: ReadBody<B>
-  readonly principal: Principal | null
+  readonly body: Read<B>
+  /** Throws `unauthenticated` on a route for anyone. */
+  readonly principal: Principal
   readonly http: Request
   /** False from the moment the token is revoked: what lasts asks again. */
   readonly stillAllowed: () => boolean
@@ -77,11 +63,17 @@ export type Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Bo
 
 /** Checks each row by its own schemas, then forgets them: the list holds all kinds. */
 export const route = <
-  P extends z.ZodObject | undefined = undefined,
-  Q extends z.ZodObject | undefined = undefined,
-  B extends z.ZodType | undefined = undefined,
+  P extends Shape = undefined,
+  Q extends Shape = undefined,
+  B extends Body = undefined,
 >(
   row: Route<P, Q, B>,
 ): Route => row
+
+/** The `answers` of a row that gives JSON under one status. */
+export const answering = (shape: z.ZodType | z.ZodRawShape, status = 200): Route['answers'] => {
+  const schema = shape instanceof z.ZodType ? shape : z.strictObject(shape)
+  return { [status]: [{ type: 'application/json', schema }] }
+}
 
 export const json = (value: unknown, status = 200): Reply => ({ kind: 'json', value, status })

@@ -1,10 +1,10 @@
 import type { ApprovalDocument } from '../../core/approval/document.js'
 import type { Approval } from '../../ports/state.js'
 import { type Html, html } from './html.js'
-import { csrfField, doorPath } from './page.js'
+import { csrfField, sessionPath } from './page.js'
 import type { Session } from './session.js'
 
-/** What somebody sent that did not go through: their words are not lost. */
+/** A form that did not go through: what was written in it is shown again. */
 export type Attempt = {
   readonly problem: string
   readonly decision: string
@@ -29,7 +29,7 @@ export function decideForms(
   attempt: Attempt | null,
 ): Html {
   const form = (decision: string, label: string, fields: Html): Html =>
-    html`<section class="decide ${decision}"><form method="post" action="${doorPath(session)}/${approval.approvalId}/decision" autocomplete="off">
+    html`<section class="decide ${decision}"><form method="post" action="${sessionPath(session)}/${approval.approvalId}/decision" autocomplete="off">
 ${csrfField(session)}<input type="hidden" name="digest" value="${approval.documentDigest}">
 <input type="hidden" name="on" value="${approval.parent}">
 <input type="hidden" name="decision" value="${decision}">${fields}<button>${label}</button></form></section>`

@@ -53,18 +53,18 @@ function same(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** Nobody has a session before signing in: the form carries when it was made, sealed. */
+/** There is no session before signing in: the form carries when it ends, signed. */
 export function signInForm(key: Buffer, clock: { now(): number }) {
-  const seal = (until: string): string =>
+  const sign = (until: string): string =>
     createHmac('sha256', key).update(until).digest('base64url')
   return {
     make(): string {
       const until = String(clock.now() + SESSION_SECONDS * 1000)
-      return `${until}.${seal(until)}`
+      return `${until}.${sign(until)}`
     },
     isOurs(value: string): boolean {
-      const [until = '', sealed = ''] = value.split('.')
-      return same(sealed, seal(until)) && Number(until) > clock.now()
+      const [until = '', signature = ''] = value.split('.')
+      return same(signature, sign(until)) && Number(until) > clock.now()
     },
   }
 }

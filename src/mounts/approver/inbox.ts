@@ -1,7 +1,7 @@
 import { quoted, visible } from '../../core/approval/show.js'
 import type { Approval } from '../../ports/state.js'
 import { type Html, html } from './html.js'
-import { banner, doorPath, page } from './page.js'
+import { banner, page, sessionPath } from './page.js'
 import type { Session } from './session.js'
 import { left, standing, time } from './words.js'
 
@@ -34,6 +34,6 @@ function item(approval: Approval, session: Session, now: number): Html {
     state.kind === 'pending'
       ? html`<p>Ends in ${left(Date.parse(deadline.at) - now)}, at ${time(deadline.at)}</p>`
       : null
-  return html`<div class="item"><p><a href="${doorPath(session)}/${approvalId}">${visible(tool)}, asked by ${quoted(agent)}</a></p>
+  return html`<div class="item"><p><a href="${sessionPath(session)}/${approvalId}">${visible(tool)}, asked by ${quoted(agent)}</a></p>
 <p class="dim">${standing(approval)}. Asked at ${time(openedAt)}</p>${due}</div>`
 }

@@ -5,7 +5,7 @@ import type { ShownDocument } from '../../gate/read.js'
 import type { Approval } from '../../ports/state.js'
 import { type Attempt, decideForms, GRAVE } from './forms.js'
 import { type Html, html } from './html.js'
-import { banner, doorPath, page } from './page.js'
+import { banner, page, sessionPath } from './page.js'
 import type { Session } from './session.js'
 import { left, standing, time } from './words.js'
 
@@ -30,7 +30,7 @@ export function itemPage(view: ItemView): string {
 ${attempt === null ? null : html`<p class="bad" role="alert">${visible(attempt.problem)}</p>`}
 <p role="status"><strong>${standing(approval)}</strong></p>
 ${approval.state.kind === 'pending' ? clockFrame(session, approval) : null}
-${document === null ? gone(found) : told(document, approval)}
+${document === null ? gone(found) : details(document, approval)}
 ${hindrance === null ? decideForms(session, approval, document, attempt) : html`<p class="note">${hindrance}</p>`}
 </main>`,
   )
@@ -38,11 +38,11 @@ ${hindrance === null ? decideForms(session, approval, document, attempt) : html`
 
 const clockFrame = (session: Session, { approvalId, parent, deadline }: Approval): Html =>
   html`<p>Decide before ${time(deadline.at)}. Otherwise ${expiryInWords(deadline.onExpiry)}.</p>
-<iframe src="${doorPath(session)}/${approvalId}/clock?on=${parent}" title="Time left"></iframe>`
+<iframe src="${sessionPath(session)}/${approvalId}/clock?on=${parent}" title="Time left"></iframe>`
 
 const CLOCK_SECONDS = 10
 
-/** In a frame of its own, so that renewing it takes nobody's half-written reason away. */
+/** In a frame of its own, so that renewing it takes no half-written reason away. */
 export function clockPage(seen: string | null, approval: Approval, now: number): string {
   const { deadline, state, parent } = approval
   const current = state.kind === 'pending' && (seen === null || seen === parent)
@@ -58,7 +58,7 @@ export function clockPage(seen: string | null, approval: Approval, now: number):
 const gone = ({ state }: ShownDocument): Html =>
   html`<p class="note">The request as it was asked cannot be shown: its evidence is ${state}.</p>`
 
-function told(document: ApprovalDocument, approval: Approval): Html {
+function details(document: ApprovalDocument, approval: Approval): Html {
   const grave = GRAVE.includes(document.irreversibility.class)
   return html`<section><h2>Who asks for what</h2><dl>
 <dt>Agent</dt><dd>${exact(quoted(document.agent))}</dd>

@@ -1,10 +1,11 @@
 import { visible } from '../../core/approval/show.js'
-import type { Principal } from '../admin/route.js'
+import type { Principal } from '../../ports/admin.js'
 import { type Html, html } from './html.js'
 import type { Session } from './session.js'
 import { STYLE } from './style.js'
 
-export const doorPath = ({ door }: Pick<Session, 'door'>): string => `/approvals/in/${door}`
+export const sessionPath = ({ pathId }: Pick<Session, 'pathId'>): string =>
+  `/approvals/in/${pathId}`
 
 /** A whole page. `refresh` in seconds: without a script, a page that must not go stale asks again itself. */
 export function page(
@@ -28,9 +29,9 @@ export const csrfField = ({ csrf }: Pick<Session, 'csrf'>): Html =>
 
 /** Who you are, before anything you could do. */
 export const banner = (session: Session): Html => html`<header>
-<a href="${doorPath(session)}">All requests</a>
+<a href="${sessionPath(session)}">All requests</a>
 <span>${saidRoles(session.principal)}</span>
-<form method="post" action="${doorPath(session)}/logout">${csrfField(session)}<button>Sign out</button></form>
+<form method="post" action="${sessionPath(session)}/logout">${csrfField(session)}<button>Sign out</button></form>
 </header>`
 
 const saidRoles = ({ name, groups }: Principal): string =>

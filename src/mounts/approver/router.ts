@@ -1,6 +1,5 @@
 import express, {
   type ErrorRequestHandler,
-  type NextFunction,
   type Request,
   type RequestHandler,
   type Response,
@@ -12,14 +11,14 @@ import type { AppOptions } from '../admin/app.js'
 import { deciderOf, readable } from '../admin/approvals/approvals.js'
 import { decide, decisionBody } from '../admin/approvals/decide.js'
 import { mayRead, rolesOf } from '../admin/approvals/view.js'
-import { DEFAULT_LIMITS, limiters } from '../admin/limits.js'
+import { DEFAULT_LIMITS, limiters, within } from '../admin/limits.js'
 import { AdminProblem, problemDocument } from '../admin/problem.js'
 import { actionId } from '../admin/routes/schemas.js'
 import { type Attempt, GRAVE } from './forms.js'
 import { type Fields, fieldsOf, genuine, ownForm, sessionOf, signInForm } from './guard.js'
 import { inboxPage } from './inbox.js'
 import { clockPage, itemPage } from './item.js'
-import { doorPath, problemPage, signInPage } from './page.js'
+import { problemPage, sessionPath, signInPage } from './page.js'
 import { cookieFor, cookieIn, createSessions, SESSION_SECONDS, type Session } from './session.js'
 import { contentPolicy } from './style.js'
 
@@ -32,7 +31,7 @@ const FORM_LIMIT = '16kb'
 export function createApprover(options: AppOptions): RequestHandler {
   const { gate, tokens, clock, ids, limits = DEFAULT_LIMITS } = options
   const sessions = createSessions(tokens, clock, ids)
-  const { strangers, holders } = limiters(limits)
+  const { unknown, holders } = limiters(limits)
   const form = signInForm(Buffer.from(ids.random(32)), clock)
   const router = express.Router()
   const body = [ownForm, express.urlencoded({ extended: false, limit: FORM_LIMIT })]
@@ -45,31 +44,29 @@ export function createApprover(options: AppOptions): RequestHandler {
   router.get('/approvals', signIn)
   router.get('/approvals/:id', signIn)
 
-  router.post('/login', body, (request: Request, response: Response, next: NextFunction) => {
+  router.post('/login', body, async (request: Request, response: Response) => {
     const { token, csrf, item } = fieldsOf(request)
     const wanted = actionId.safeParse(item)
     const opened = form.isOurs(csrf) ? sessions.open(token, isSecure(request)) : null
     if (opened !== null) {
-      const path = doorPath(opened.session)
+      const path = sessionPath(opened.session)
       setCookie(response, opened.session, opened.secret, SESSION_SECONDS)
       response.redirect(303, wanted.success ? `${path}/${wanted.data}` : path)
       return
     }
-    // Only failures are counted by address: whoever shares it cannot keep an approver out.
-    strangers(request, response, ((error?: unknown) => {
-      if (error !== undefined) return next(error)
-      const said = form.isOurs(csrf)
-        ? 'This token does not open this page.'
-        : 'The form was too old. Try again.'
-      show(response.status(401), signInPage(form.make(), wanted.data ?? null, said))
-    }) as NextFunction)
+    // Only failures are counted by address: others behind the same one cannot keep an approver out.
+    await within(unknown, request)
+    const said = form.isOurs(csrf)
+      ? 'This token does not open this page.'
+      : 'The form was too old. Try again.'
+    show(response.status(401), signInPage(form.make(), wanted.data ?? null, said))
   })
 
   const inside = express.Router({ mergeParams: true })
-  router.use('/approvals/in/:door', inside)
+  router.use('/approvals/in/:pathId', inside)
   inside.use((request, response, next) => {
-    const door = String((request.params as { door?: string }).door)
-    const found = sessions.find(door, cookieIn(request.headers.cookie))
+    const pathId = String((request.params as { pathId?: string }).pathId)
+    const found = sessions.find(pathId, cookieIn(request.headers.cookie))
     if (found === null) {
       const item = actionId.safeParse(request.path.split('/')[1])
       const said = 'You are signed out. Nothing was decided.'
@@ -94,7 +91,7 @@ export function createApprover(options: AppOptions): RequestHandler {
 
   inside.post('/logout', body, genuine, (_: Request, response: Response) => {
     const session = sessionOf(response)
-    sessions.close(session.door)
+    sessions.close(session.pathId)
     setCookie(response, session, '', 0)
     response.redirect(303, '/approvals')
   })
@@ -133,7 +130,7 @@ export function createApprover(options: AppOptions): RequestHandler {
       await showItem(response, await item(request, response), { problem, decision, reason })
       return
     }
-    response.redirect(303, `${doorPath(session)}/${approval.approvalId}`)
+    response.redirect(303, `${sessionPath(session)}/${approval.approvalId}`)
   })
 
   async function decideBy(session: Session, approval: Approval, fields: Fields): Promise<void> {
@@ -155,11 +152,11 @@ export function createApprover(options: AppOptions): RequestHandler {
     await decide(approval.approvalId, read.data, deciderOf(session.principal, 'session'), options)
   }
 
-  /** The gate itself decides who may; this says it before somebody has written a reason in vain. */
+  /** The gate itself decides who may; this says it before a reason was written in vain. */
   function hindranceOf({ principal }: Session, approval: Approval): string | null {
     const { state, hitl, rung, votes } = approval
     if (state.kind !== 'pending') return 'There is nothing more to decide here.'
-    if (haltFor(gate.read.halts(), approval) !== null) return problemText('frozen')
+    if (haltFor(gate.read.halts(), approval) !== null) return new AdminProblem('frozen').message
     const asked = rolesAt(hitl, rung)
     if (!rolesOf(principal).some((role) => asked.includes(role))) {
       return `It was passed on: ${asked.join(', ')} are asked now.`
@@ -175,9 +172,6 @@ export function createApprover(options: AppOptions): RequestHandler {
   router.use(answerPage)
   return router
 }
-
-const problemText = (code: ConstructorParameters<typeof AdminProblem>[0]): string =>
-  new AdminProblem(code).message
 
 function show(response: Response, text: string, framedBy: 'none' | 'self' = 'none'): void {
   response.set({
@@ -195,12 +189,13 @@ const isSecure = (request: Request): boolean =>
   request.get('origin')?.startsWith('https://') === true
 
 function setCookie(response: Response, session: Session, value: string, seconds: number): void {
-  response.append('set-cookie', cookieFor(doorPath(session), value, seconds, session.secure))
+  response.append('set-cookie', cookieFor(sessionPath(session), value, seconds, session.secure))
 }
 
 const answerPage: ErrorRequestHandler = (error: unknown, _, response, next) => {
   if (!(error instanceof AdminProblem) || response.headersSent) return next(error)
   const { status, title, detail } = problemDocument(error)
-  const back = response.locals.session === undefined ? '/approvals' : doorPath(sessionOf(response))
+  const back =
+    response.locals.session === undefined ? '/approvals' : sessionPath(sessionOf(response))
   show(response.status(status), problemPage(title, detail, back))
 }

@@ -1,34 +1,19 @@
-import { hashToken } from '../../adapters/identity/tokens.js'
+import type { AdminTokens, Principal } from '../../ports/admin.js'
 import type { Clock, Ids } from '../../ports/clock.js'
-import type { AdminTokens } from '../admin/authenticate.js'
-import type { Principal } from '../admin/route.js'
 
 /**
  * A browser's session. Browsers send cookies to every port of a host, so to an agent's server on the
- * same machine too: the cookie is bound to a path nobody else can guess (`door`), and the door alone
+ * same machine too: the cookie is bound to a path that cannot be guessed (`pathId`), and the path alone
  * opens nothing (promise 4).
  */
 export type Session = {
-  readonly door: string
+  readonly pathId: string
   readonly principal: Principal
   readonly token: string
   /** Goes into every form; the cookie alone changes nothing. */
   readonly csrf: string
   /** The browser came over TLS. */
   readonly secure: boolean
-}
-export type Sessions = {
-  /** Null for anything but a person's approver token. The secret is the cookie's value. */
-  open(
-    token: string,
-    secure: boolean,
-  ): { readonly session: Session; readonly secret: string } | null
-  /** `renewed` is the cookie's next value, when it is time for one. */
-  find(
-    door: string,
-    secret: string | null,
-  ): { readonly session: Session; readonly renewed: string | null } | null
-  close(door: string): void
 }
 
 /** From sign-in, whatever happens meanwhile: pages that refresh themselves must not keep it open. */
@@ -50,48 +35,53 @@ export function createSessions(
   tokens: AdminTokens,
   clock: Pick<Clock, 'monotonic'>,
   ids: Pick<Ids, 'random'>,
-): Sessions {
+) {
   const held = new Map<string, Held>()
   const random = (): string => Buffer.from(ids.random(32)).toString('base64url')
 
   function makeRoom(token: string, now: number): void {
-    for (const [door, { until }] of held) if (until <= now) held.delete(door)
+    for (const [pathId, { until }] of held) if (until <= now) held.delete(pathId)
     const own = [...held.values()].filter(({ session }) => session.token === token)
     for (const { session } of own.slice(0, Math.max(0, own.length - MOST_PER_TOKEN + 1))) {
-      held.delete(session.door)
+      held.delete(session.pathId)
     }
   }
 
   return {
-    open(bearer, secure) {
-      const token = hashToken(bearer)
-      const principal = tokens().get(token) ?? null
+    /** Null for anything but a person's approver token. The secret is the cookie's value. */
+    open(bearer: string, secure: boolean): { session: Session; secret: string } | null {
+      const token = tokens.hash(bearer)
+      const principal = tokens.held().get(token) ?? null
       if (principal === null || principal.role !== 'approver' || principal.machine) return null
       const now = clock.monotonic()
       makeRoom(token, now)
-      const [door, value] = [random(), random()]
-      const session = { door, principal, token, csrf: random(), secure }
-      held.set(door, {
+      const [pathId, value] = [random(), random()]
+      const session = { pathId, principal, token, csrf: random(), secure }
+      held.set(pathId, {
         session,
         until: now + SESSION_SECONDS * 1000,
-        hash: hashToken(value),
+        hash: tokens.hash(value),
         renewedAt: now,
         previous: null,
       })
       return { session, secret: value }
     },
-    find(door, value) {
-      const entry = held.get(door)
+    /** `renewed` is the cookie's next value, when it is time for one. */
+    find(
+      pathId: string,
+      value: string | null,
+    ): { session: Session; renewed: string | null } | null {
+      const entry = held.get(pathId)
       if (entry === undefined || value === null) return null
       const now = clock.monotonic()
       // A token revoked, or made another's, ends its sessions at the next look.
-      const holder = tokens().get(entry.session.token) ?? null
+      const holder = tokens.held().get(entry.session.token) ?? null
       if (entry.until <= now || holder?.role !== 'approver' || holder.machine) {
-        held.delete(door)
+        held.delete(pathId)
         return null
       }
       const session = { ...entry.session, principal: holder }
-      const hash = hashToken(value)
+      const hash = tokens.hash(value)
       if (hash !== entry.hash) {
         const { previous } = entry
         const late = previous !== null && previous.hash === hash && now < previous.until
@@ -100,12 +90,12 @@ export function createSessions(
       if (now - entry.renewedAt < RENEW_MS) return { session, renewed: null }
       const renewed = random()
       entry.previous = { hash, until: now + GRACE_MS }
-      entry.hash = hashToken(renewed)
+      entry.hash = tokens.hash(renewed)
       entry.renewedAt = now
       return { session, renewed }
     },
-    close: (door) => {
-      held.delete(door)
+    close(pathId: string): void {
+      held.delete(pathId)
     },
   }
 }

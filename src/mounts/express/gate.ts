@@ -1,18 +1,22 @@
 import type { ServerResponse } from 'node:http'
-import { createGate, narrowed, type OpenGate } from '../../app/create-gate.js'
-import type { GateConfig } from '../../config/model.js'
 import { octetsOf } from '../../core/call/parts.js'
+import type { Hashing } from '../../core/http/response-body.js'
+import { witness } from '../../core/http/witness.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer/answer.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
-import type { Dispatch, Dispatched } from '../../ports/dispatch.js'
+import {
+  type Dispatch,
+  type Dispatched,
+  type DispatchOrder,
+  notSent,
+} from '../../ports/dispatch.js'
 import { clientTerms, holdFor } from '../http/hold.js'
+import { EXCHANGE_LIMITS } from '../http/limits.js'
 import { type RestOfBody, respond, sendProblem } from '../http/respond.js'
-import { DEFAULT_LIMITS } from '../proxy/options.js'
-import { type Intercepted, intercept } from './intercept.js'
-import { observed } from './observed.js'
-import { readCall } from './read-call.js'
+import { type HandlerEnd, type Intercepted, intercept } from './intercept.js'
+import { bodyLimits, readCall } from './read-call.js'
 import { type Answers, watchRelaying } from './relayed.js'
 import { type AppRequest, replayRequest } from './replay-request.js'
 
@@ -34,121 +38,115 @@ export type GateMiddleware<G extends Gate> = AppHandler & {
   readonly ready: Promise<G>
 }
 
-/**
- * Express 5 and 4 middleware: every request behind it is judged, run and recorded. It must come before
- * any body parser. Given a configuration it opens the gate itself.
- */
-export function gate(of: GateConfig, options?: GuardOptions): GateMiddleware<OpenGate>
-export function gate<G extends Gate>(of: G, options?: GuardOptions): GateMiddleware<G>
-export function gate(of: Gate | GateConfig, options: GuardOptions = {}): GateMiddleware<Gate> {
-  const ready: Promise<Gate> = 'govern' in of ? Promise.resolve(of) : createGate(of).then(narrowed)
-  const limits: GuardOptions =
-    'govern' in of ? {} : { bodyBytes: of.limits.body_bytes, holdBytes: of.limits.hold_bytes }
+/** Middleware around a gate that may still be opening: every request behind it is judged, run and recorded. */
+export function guardRoutes<G extends Gate>(
+  ready: Promise<G>,
+  options: GuardOptions,
+  hashing: Hashing,
+): GateMiddleware<G> {
   const handler =
     (tool: string | null, more: GuardOptions): AppHandler =>
     (req, res, next) => {
       void ready.then(
-        (opened) => serve(opened, tool, { ...limits, ...more }, { req, res, next }),
+        (gate) => serve({ gate, tool, options: { ...options, ...more }, hashing, req, res, next }),
         () => sendProblem(res, unrecordedProblem('record_unavailable')),
       )
     }
-  return Object.assign(handler(null, options), {
-    guard: (tool: string, more: GuardOptions = {}) => handler(tool, { ...options, ...more }),
+  return Object.assign(handler(null, {}), {
+    guard: (tool: string, more: GuardOptions = {}) => handler(tool, more),
     ready,
   })
 }
 
 type Exchange = {
+  readonly gate: Gate
+  readonly tool: string | null
+  readonly options: GuardOptions
+  readonly hashing: Hashing
   readonly req: AppRequest
   readonly res: ServerResponse
   readonly next: (error?: unknown) => void
 }
 
-async function serve(
-  opened: Gate,
-  tool: string | null,
-  options: GuardOptions,
-  exchange: Exchange,
-): Promise<void> {
-  const { req, res } = exchange
-  let answer: Intercepted | null = null
+async function serve(exchange: Exchange): Promise<void> {
+  const { gate, tool, options, req, res } = exchange
+  const { dispatch, intercepted } = toHandler(exchange)
   let body: BodyRoom | null = null
   try {
-    const { call, identified, rest, room } = await readCall(
-      req,
-      opened,
-      { upstream: null, tool },
-      { ...DEFAULT_LIMITS.body, maxBytes: options.bodyBytes ?? DEFAULT_LIMITS.body.maxBytes },
-    )
+    const to = { upstream: null, tool }
+    const { call, identified, rest, room } = await readCall(req, gate, to, bodyLimits(options))
     body = room
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
-    const dispatch = toHandler(opened, options, exchange, (intercepted) => {
-      answer = intercepted
-    })
-    const told = await opened.govern(call, dispatch, identified)
-    finish(told, res, answer, rest)
+    finish(await gate.govern(call, dispatch, identified), res, intercepted(), rest)
   } catch (error) {
-    opened.report({ level: 'error', event: 'exchange_failed', detail: String(error) })
+    gate.report({ level: 'error', event: 'exchange_failed', detail: String(error) })
     res.destroy()
   } finally {
     body?.giveBack()
-    over(answer)
+    intercepted()?.exchanged()
   }
 }
 
-/** Assigned in a callback: the compiler still believes that it is null. */
-const over = (answer: Intercepted | null): void => answer?.exchanged()
-
 /** The middleware's way to send a call: to the handlers behind it, with their response intercepted. */
-function toHandler(
-  { report, memory }: Gate,
-  options: GuardOptions,
-  { req, res, next }: Exchange,
-  opening: (intercepted: Intercepted) => void,
-): Dispatch {
-  return async ({ actionId, call, rule, stillAllowed, saltedDigest }) => {
-    if (!stillAllowed()) return notSent('withdrawn')
-    const holdLimit = options.holdBytes ?? DEFAULT_LIMITS.holdLimit
-    const terms = clientTerms(req.httpVersion, String(req.headers.te ?? ''), rule.hold_response)
-    const hold = holdFor({ ...terms, holdLimit }, memory)
-    if (hold === null) return notSent('no_room_to_hold')
-    const answer = intercept(req, res, {
+function toHandler({ gate, options, hashing, req, res, next }: Exchange): {
+  readonly dispatch: Dispatch
+  readonly intercepted: () => Intercepted | null
+} {
+  let intercepted: Intercepted | null = null
+  const dispatch: Dispatch = async (order) => {
+    const { actionId, call, rule, stillAllowed, saltedDigest } = order
+    if (!stillAllowed()) return { observation: notSent('withdrawn'), held: null }
+    const holdLimit = options.holdBytes ?? EXCHANGE_LIMITS.holdLimit
+    const terms = clientTerms(req, rule.hold_response)
+    const hold = holdFor({ ...terms, holdLimit }, gate.memory)
+    if (hold === null) return { observation: notSent('no_room_to_hold'), held: null }
+    const response = intercept(req, res, {
       ...terms,
-      stallMs: DEFAULT_LIMITS.stallMs,
+      stallMs: EXCHANGE_LIMITS.stallMs,
       hold,
       jsonLimit: hold.room === null ? 0 : holdLimit,
+      hashing,
       salted: saltedDigest,
-      answeredTwice: () => report({ level: 'warn', event: 'answered_twice', actionId }),
+      answeredTwice: () => gate.report({ level: 'warn', event: 'answered_twice', actionId }),
     })
-    opening(answer)
+    intercepted = response
     replayRequest(req, octetsOf(call))
     const relaying = watchRelaying(req, res, options.answers)
     const deadline = setTimeout(
-      () => answer.abandon('total_deadline', true),
+      () => response.abandon('total_deadline', true),
       rule.deadlines.total_ms,
     )
     try {
       next()
-      return observed(await answer.over, rule, {
-        relayed: relaying.isRelayed(),
-        saltedDigest,
-      })
+      return observed(await response.over, order, relaying.isRelayed(), hashing)
     } catch (error) {
       // Express catches what its handlers throw; other routers let it through.
-      report({ level: 'error', event: 'handler_threw', actionId, detail: String(error) })
+      gate.report({ level: 'error', event: 'handler_threw', actionId, detail: String(error) })
       return { observation: { kind: 'claimed', ok: false }, held: null }
     } finally {
       clearTimeout(deadline)
       relaying.stop()
     }
   }
+  return { dispatch, intercepted: () => intercepted }
 }
 
-const notSent = (cause: string): Dispatched => ({
-  observation: { kind: 'not_sent', cause, deadline: false },
-  held: null,
-})
+/** How a handler's run becomes an observation: confirmed only out of an end of its own that was seen. */
+function observed(
+  end: HandlerEnd,
+  { rule, saltedDigest }: DispatchOrder,
+  relayed: boolean,
+  hashing: Hashing,
+): Dispatched {
+  if (end.kind === 'sent') return { observation: end, held: null }
+  const { head, body, held } = end
+  // Whether a response passed on by another proxy was whole was not seen (DESIGN §2.3).
+  if (relayed) return { observation: { kind: 'claimed', ok: head.status < 500 }, held }
+  const { success, effect } = rule
+  const witnessRule = { success, saltedDigest, external_ref: effect.external_ref }
+  return { observation: witness(head, 'handler_end', body, witnessRule, hashing), held }
+}
 
 function finish(
   answer: Answer,

@@ -1,16 +1,15 @@
 import type { ServerResponse } from 'node:http'
-import { createUpstream } from '../../adapters/http-client/upstream.js'
 import type { Header } from '../../core/call/call.js'
 import type { Gate } from '../../gate/gate.js'
-import { releaseTo } from '../http/client.js'
+import type { NamedUpstream } from '../../ports/upstream.js'
+import { releaseTo } from '../http/client-outlet.js'
 import { clientTerms } from '../http/hold.js'
-import { type Leaving, relay } from '../http/relay.js'
+import { EXCHANGE_LIMITS } from '../http/limits.js'
+import { relay } from '../http/relay.js'
 import { respond } from '../http/respond.js'
-import { clientHeaders } from '../http/response-headers.js'
-import { DEFAULT_LIMITS } from '../proxy/options.js'
-import type { AppHandler } from './gate.js'
-import { type ProxyMiddlewareOptions, readOptions } from './proxy-options.js'
-import { readCall } from './read-call.js'
+import type { AppHandler, GuardOptions } from './gate.js'
+import type { ProxyMiddlewareOptions } from './proxy-options.js'
+import { bodyLimits, readCall } from './read-call.js'
 import type { AppRequest } from './replay-request.js'
 
 export type GovernedProxyOptions = ProxyMiddlewareOptions & {
@@ -19,9 +18,7 @@ export type GovernedProxyOptions = ProxyMiddlewareOptions & {
   readonly upstream?: string
   /** The gate's own credential for the upstream; an agent's never goes through. */
   readonly credential?: { readonly header: string; value(): string }
-  readonly bodyBytes?: number
-  readonly holdBytes?: number
-}
+} & Pick<GuardOptions, 'bodyBytes' | 'holdBytes'>
 export type GovernedProxy = AppHandler & {
   /** Waits for calls under way, then closes the connections to the upstream. */
   close(): Promise<void>
@@ -29,47 +26,34 @@ export type GovernedProxy = AppHandler & {
 
 /**
  * http-proxy-middleware's place in an Express application, governed: the judged octets go out, and the
- * answer is read on a socket of our own. http-proxy stands on node:http, which accepts an answer to a
+ * response is read on a socket of our own. http-proxy stands on node:http, which accepts a response to a
  * half-sent request and framing that contradicts itself, so nothing seen through it could be called
  * confirmed (DESIGN §2.3).
  */
-export function governedProxy(options: GovernedProxyOptions): GovernedProxy {
-  const { gate, upstream: name = 'default', credential, holdBytes } = options
-  const { origin, totalMs, tls } = readOptions(options)
-  const upstream = createUpstream({
-    name,
-    origin,
-    ...(holdBytes === undefined ? {} : { holdLimit: holdBytes }),
-    ...tls,
-    ...(credential === undefined ? {} : { credential }),
-  })
-  const deadlines = totalMs === null ? {} : { total_ms: totalMs }
-  const upstreams = new Map([[name, { upstream, origin, deadlines }]])
-  const limits = {
-    ...DEFAULT_LIMITS.body,
-    maxBytes: options.bodyBytes ?? DEFAULT_LIMITS.body.maxBytes,
-  }
-  const never = new AbortController().signal
+export function proxyRoutes(
+  gate: Gate,
+  to: NamedUpstream,
+  options: Pick<GuardOptions, 'bodyBytes' | 'holdBytes'>,
+): GovernedProxy {
+  const { upstream } = to
+  const upstreams = new Map([[upstream.name, to]])
+  const limits = bodyLimits(options)
+  const { holdLimit, stallMs } = EXCHANGE_LIMITS
+  const held = { stallMs, holdLimit: options.holdBytes ?? holdLimit }
 
   async function serve(req: AppRequest, res: ServerResponse): Promise<void> {
-    const here = { upstream: name, tool: null }
+    const here = { upstream: upstream.name, tool: null }
     const { call, identified, rest, room } = await readCall(req, gate, here, limits)
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
-    const openRelease = ({ request, rule }: Leaving) => {
-      const terms = {
-        ...clientTerms(req.httpVersion, String(req.headers.te ?? ''), rule.hold_response),
-        holdLimit: holdBytes ?? DEFAULT_LIMITS.holdLimit,
-        stallMs: DEFAULT_LIMITS.stallMs,
-      }
-      return releaseTo(res, terms, gate.memory, (headers) =>
-        belowMount(
-          clientHeaders(headers, request.target, origin, rule.response_location),
-          rule.response_location === 'rewrite' ? (req.baseUrl ?? '') : '',
-        ),
-      )
-    }
-    const { dispatch, release } = relay(openRelease, { upstreams, signal: never })
+    const { dispatch, release } = relay(
+      (rule, headers) => {
+        const mount = rule.response_location === 'rewrite' ? (req.baseUrl ?? '') : ''
+        const terms = { ...held, ...clientTerms(req, rule.hold_response) }
+        return releaseTo(res, terms, gate.memory, (seen) => belowMount(headers(seen), mount))
+      },
+      { upstreams },
+    )
     try {
       respond(await gate.govern(call, dispatch, identified), res, release(), rest)
     } finally {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 
 /**
  * Watches the connection while one response has it. Octets that a handler puts on it past the response
- * were not observed: they are not written, and `around` is told. Returns what takes the watch away.
+ * were not observed: they are not written, and `around` is called. Returns what ends the watch.
  */
 export function guardSocket(socket: Socket, isOwn: () => boolean, around: () => void): () => void {
   const watched = (['write', 'end'] as const).map((name) => {
@@ -20,7 +20,7 @@ export function guardSocket(socket: Socket, isOwn: () => boolean, around: () => 
   })
   return () => {
     for (const { name, before, value } of watched) {
-      // Put over ours by somebody else: theirs still calls ours, which then passes everything on.
+      // Another function was put over ours: it still calls ours, which then passes everything on.
       if (Reflect.get(socket, name) !== value) continue
       if (before === undefined) Reflect.deleteProperty(socket, name)
       else Object.defineProperty(socket, name, before)

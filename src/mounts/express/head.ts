@@ -1,8 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http'
-import type { ResponseHead } from '../../adapters/http-client/response-head.js'
 import type { Header } from '../../core/call/call.js'
 import { endToEnd, listOf } from '../../core/http/fields.js'
-import { isEventStream } from '../http/event-stream.js'
+import { framingOf, type ResponseHead } from '../../core/http/response.js'
+import { isEventStream } from '../http/response-headers.js'
 
 /** The head a handler made, at the moment Node would have fixed it. */
 export type HandlerHead = ResponseHead & {
@@ -22,18 +22,12 @@ export function readHandlerHead(req: IncomingMessage, res: ServerResponse): Hand
   const length = one('content-length')
   const declared = length !== null && /^[0-9]{1,15}$/.test(length) ? Number(length) : null
   const status = res.statusCode
-  const bodyless = req.method === 'HEAD' || status === 204 || status === 304
-  const contentType = one('content-type')
   const headers = endToEnd(all, listOf(all, 'connection'))
   return {
     status,
     headers,
-    framing: bodyless
-      ? { kind: 'bodyless' }
-      : declared === null
-        ? { kind: 'chunked' }
-        : { kind: 'content_length', length: declared },
-    contentType,
+    framing: framingOf(req.method, status, declared),
+    contentType: one('content-type'),
     contentEncoding: one('content-encoding'),
     keepAliveMs: 0,
     events: isEventStream(headers),

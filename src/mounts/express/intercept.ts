@@ -1,57 +1,35 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { ResponseBody } from '../../adapters/http-client/response-body.js'
-import { mayBeJson } from '../../adapters/http-client/witness.js'
-import type { DispatchOrder, HeldResponse } from '../../ports/dispatch.js'
-import type { ClientTerms } from '../http/client.js'
+import type { Observation } from '../../core/capsule/observation.js'
+import { mayBeJson } from '../../core/http/response.js'
+import { type BodyOptions, type FinishedBody, ResponseBody } from '../../core/http/response-body.js'
+import { cutShort } from '../../core/http/witness.js'
+import type { HeldResponse } from '../../ports/dispatch.js'
+import type { ClientTerms } from '../http/client-outlet.js'
 import type { Hold } from '../http/hold.js'
-import { createRelease } from '../http/machine.js'
+import { Release } from '../http/release.js'
 import type { Recorded } from '../http/response-headers.js'
 import { guardSocket } from './guard-socket.js'
 import { applyWriteHead, type HandlerHead, readHandlerHead } from './head.js'
-import { type Held, handlerOutlet } from './outlet.js'
+import { type Bypass, HandlerOutlet, type Held } from './outlet.js'
 
-/**
- * The response interceptor: between a handler and its response it sees every octet the handler writes,
- * however it writes them, and keeps the end back until the capsule is durable (DESIGN §2.1, §2.3).
- */
-export type Intercepted = {
-  /** Settles once: the handler ended its response, or it will not. */
-  readonly over: Promise<HandlerEnd>
-  /** The handler is not waited for any longer. */
-  abandon(cause: string, deadline: boolean): void
-  readonly started: () => boolean
-  /** The record is durable: let the end go. */
-  release(recorded: Recorded): void
-  /** Nothing the handler said goes out: the response is as it was before the handler. */
-  discard(): void
-  /** There is no record, or no end: the client must see that something is missing. */
-  cut(): void
-  /** Nothing more is said: memory is given back when what was said is out. */
-  exchanged(): void
-}
+export type Intercepted = ReturnType<typeof intercept>
 export type HandlerEnd =
   | {
       readonly kind: 'ended'
       readonly head: HandlerHead
-      readonly body: ReturnType<ResponseBody['seal']>
+      readonly body: FinishedBody
       readonly held: HeldResponse | null
     }
-  | {
-      readonly kind: 'broken'
-      readonly cause: string
-      readonly deadline: boolean
-      readonly status?: number
-      readonly partial?: { readonly digest: string; readonly length: number }
-    }
-export type InterceptOptions = ClientTerms & {
-  readonly hold: Hold
-  /** A longer JSON body is recorded by its octets alone. */
-  readonly jsonLimit: number
-  readonly salted: DispatchOrder['saltedDigest']
-  /** The handler tried to answer again: the first answer stands. */
-  readonly answeredTwice: () => void
-}
+  | Extract<Observation, { kind: 'sent' }>
+export type InterceptOptions = ClientTerms &
+  Pick<BodyOptions, 'hashing' | 'salted'> & {
+    readonly hold: Hold
+    /** A longer JSON body is recorded by its octets alone. */
+    readonly jsonLimit: number
+    /** The handler tried to answer again: the first answer stands. */
+    readonly answeredTwice: () => void
+  }
 
 /** Stands where Node keeps a sent head, so that `headersSent` and `setHeader` behave as if it had gone. */
 const KEPT_BACK = 'kept back by the gate'
@@ -61,11 +39,15 @@ type Watched = (typeof WATCHED)[number]
 const INFORMATIONAL = ['writeContinue', 'writeProcessing', 'writeEarlyHints'] as const
 const MUTED = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'addTrailers'] as const
 
+/**
+ * The response interceptor: between a handler and its response it sees every octet the handler writes,
+ * however it writes them, and keeps the end back until the capsule is durable (DESIGN §2.1, §2.3).
+ */
 export function intercept(
   req: IncomingMessage,
   response: ServerResponse,
   options: InterceptOptions,
-): Intercepted {
+) {
   const res = response as Held
   const before = { status: res.statusCode, headers: Object.entries(res.getHeaders()) }
   const theirs = new Map<string, PropertyDescriptor | undefined>()
@@ -90,7 +72,7 @@ export function intercept(
   const over = new Promise<HandlerEnd>((resolve) => {
     settle = resolve
   })
-  const real = <T>(act: () => T): T => {
+  const bypass: Bypass = (act) => {
     passing++
     try {
       return act()
@@ -98,8 +80,8 @@ export function intercept(
       passing--
     }
   }
-  const outlet = handlerOutlet(res, options, real, () => head?.reason)
-  const release = createRelease(outlet, options.hold, (headers) => headers)
+  const outlet = new HandlerOutlet(res, options, bypass, () => head?.reason)
+  const release = new Release(outlet, options.hold, (headers) => headers)
 
   const conclude = (end: HandlerEnd): void => {
     phase = 'ended'
@@ -109,14 +91,7 @@ export function intercept(
   }
   const broken = (cause: string, deadline = false): void => {
     if (phase !== 'observing') return
-    const seen = body?.seal()
-    conclude({
-      kind: 'broken',
-      cause,
-      deadline,
-      ...(head === null ? {} : { status: head.status }),
-      ...(seen === undefined ? {} : { partial: { digest: seen.digest, length: seen.length } }),
-    })
+    conclude(cutShort(cause, deadline, head, body))
   }
   /** Written with the prototype's own methods or on the socket: that would not have been seen here. */
   const aroundTheGate = (): void => {
@@ -130,10 +105,9 @@ export function intercept(
   }
   const makeHead = (): ResponseBody => {
     head = readHandlerHead(req, res)
-    body = new ResponseBody({
-      salted: options.salted,
-      hold: mayBeJson(head) ? options.jsonLimit : 0,
-    })
+    const { hashing, salted, jsonLimit } = options
+    const hold = mayBeJson(head.contentType, head.contentEncoding) ? jsonLimit : 0
+    body = new ResponseBody({ hashing, salted, hold, declared: null })
     res._header = KEPT_BACK
     void release.head(head.status, head.headers, head.framing)
     return body
@@ -158,7 +132,7 @@ export function intercept(
     else if (res._headerSent && !release.started()) aroundTheGate()
     else if (framing.kind === 'content_length' && framing.length !== length) {
       broken('length_mismatch')
-    } else conclude({ kind: 'ended', head, body: whole.seal(), held: release.held() })
+    } else conclude({ kind: 'ended', head, body: whole.finish(), held: release.held() })
   }
 
   const mine = (): boolean => phase !== 'over' && passing === 0
@@ -202,7 +176,7 @@ export function intercept(
       if (mine()) broken('handler_destroyed')
       return call('destroy', args)
     },
-    /** A client that leaves does not stop a handler, so it is not told; an event stream's is (DESIGN §2.3). */
+    /** A client that leaves does not stop a handler: 'close' comes later; an event stream ends (DESIGN §2.3). */
     emit(...args) {
       // A pipelined request's turn has come; what its answer said so far follows in the same turn.
       if (args[0] === 'socket' && args[1] instanceof Socket && phase !== 'over') {
@@ -223,7 +197,7 @@ export function intercept(
   for (const name of WATCHED) replace(name, handlers[name])
   for (const name of INFORMATIONAL) {
     const own = Reflect.get(res, name) as (...args: unknown[]) => unknown
-    replace(name, (...args: unknown[]) => real(() => Reflect.apply(own, res, args)))
+    replace(name, (...args: unknown[]) => bypass(() => Reflect.apply(own, res, args)))
   }
   const guard = (socket: Socket): void => {
     unguard = guardSocket(socket, () => passing > 0 || flushing || phase === 'over', aroundTheGate)
@@ -243,14 +217,18 @@ export function intercept(
     if (closed) res.emit('close')
   }
   return {
+    /** Settles once: the handler ended its response, or it will not. */
     over,
+    /** The handler is not waited for any longer. */
     abandon: broken,
-    started: () => release.started(),
-    release(recorded) {
+    started: (): boolean => release.started(),
+    /** The record is durable: let the end go. */
+    release(recorded: Recorded): void {
       restore()
       release.complete(recorded)
     },
-    discard() {
+    /** Nothing the handler said goes out: the response is as it was before the handler. */
+    discard(): void {
       restore()
       // A handler that is still at work may answer yet: no later request may share its connection.
       res.shouldKeepAlive = false
@@ -261,11 +239,13 @@ export function intercept(
       for (const [name, value] of before.headers)
         if (value !== undefined) res.setHeader(name, value)
     },
-    cut() {
+    /** There is no record, or no end: the client must see that something is missing. */
+    cut(): void {
       restore()
       release.cut()
     },
-    exchanged: () => release.over(),
+    /** Nothing more is said: memory is given back when what was said is out. */
+    exchanged: (): void => release.over(),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { type ClientTerms, drained, GATE_TRAILERS, whenOut } from '../http/client.js'
-import type { Outlet } from '../http/outlet.js'
+import { ClientOutlet, type ClientTerms, GATE_TRAILERS } from '../http/client-outlet.js'
+import type { AnswerEnd, AnswerHead } from '../http/outlet.js'
 import { gateHeaders, pairs } from '../http/response-headers.js'
 
 /** Node's own view of a response, which has no public setter. */
@@ -10,73 +10,74 @@ export type Held = ServerResponse & {
   _trailer: string
   finished: boolean
 }
+/** Runs what goes to the response itself instead of back to the interceptor. */
+export type Bypass = <T>(act: () => T) => T
 
-/** The way out for a handler's answer, whose head stands on the response itself. */
-export function handlerOutlet(
-  res: Held,
-  { wantsTrailers, stallMs }: ClientTerms,
-  /** Runs what goes to the response itself instead of back to the interceptor. */
-  real: <T>(act: () => T) => T,
+/** The way out for a handler's response, whose head stands on the response itself. */
+export class HandlerOutlet extends ClientOutlet {
+  readonly #res: Held
+  readonly #bypass: Bypass
   /** The handler's own words for the status. */
-  reason: () => string | undefined,
-): Outlet & {
+  readonly #reason: () => string | undefined
+
+  constructor(res: Held, terms: ClientTerms, bypass: Bypass, reason: () => string | undefined) {
+    super(res, terms)
+    this.#res = res
+    this.#bypass = bypass
+    this.#reason = reason
+  }
+
   /** Nothing is read any more: a handler that waits for 'drain' goes on writing for the record alone. */
-  wake(): void
-} {
-  let draining: Promise<void> | null = null
-  const wake = (): void => {
-    if (draining !== null) res.emit('drain')
+  wake(): void {
+    if (this.isDraining()) this.#res.emit('drain')
   }
-  const giveUp = (): void => {
+
+  override whole({ status, framing }: AnswerHead, body: Uint8Array, { recorded }: AnswerEnd): void {
+    this.#fixHead(status)
+    for (const [name, value] of gateHeaders(recorded)) this.#res.setHeader(name, value)
+    if (framing.kind === 'bodyless') this.#res.end()
+    else this.#res.end(body)
+  }
+
+  override start(head: AnswerHead, events: boolean): void {
+    this.#bypass(() => {
+      this.#fixHead(head.status)
+      if (this.hasTrailers(head)) this.#res.setHeader('trailer', GATE_TRAILERS)
+      this.#res.writeHead(head.status)
+      if (events) this.#res.flushHeaders()
+    })
+  }
+
+  override write(octets: Uint8Array): undefined | Promise<void> {
+    return this.#bypass(() => super.write(octets))
+  }
+
+  override end(head: AnswerHead, last: Uint8Array | null, { recorded }: AnswerEnd): void {
+    const res = this.#res
+    if (this.hasTrailers(head)) {
+      const theirs = res._trailer
+      res.addTrailers(pairs(gateHeaders(recorded)))
+      res._trailer = `${theirs}${res._trailer}`
+    }
+    res.end(last)
+  }
+
+  /** The interceptor sees a client leave before the response tells of it. */
+  override whenLeft(): void {}
+
+  protected override giveUp(): void {
     // With an error, so that it does not look like a handler's own doing.
-    real(() => res.destroy(new Error('the client takes nothing')))
-    wake()
+    this.#bypass(() => this.#res.destroy(new Error('the client takes nothing')))
+    this.wake()
   }
+
   /** Status and reason are plain members: a handler may have gone on setting them. */
-  const fixHead = (status: number): void => {
-    const words = reason()
+  #fixHead(status: number): void {
+    const res = this.#res
+    const words = this.#reason()
     res._header = null
     res.statusCode = status
     if (words === undefined) Reflect.deleteProperty(res, 'statusMessage')
     else res.statusMessage = words
-  }
-  return {
-    wake,
-    gone: () => res.destroyed || res.closed,
-    whole({ status, framing }, body, { recorded }) {
-      fixHead(status)
-      for (const [name, value] of gateHeaders(recorded)) res.setHeader(name, value)
-      if (framing.kind === 'bodyless') res.end()
-      else res.end(body)
-    },
-    start({ status, framing }, events) {
-      real(() => {
-        fixHead(status)
-        if (framing.kind !== 'content_length' && wantsTrailers) {
-          res.setHeader('trailer', GATE_TRAILERS)
-        }
-        res.writeHead(status)
-        if (events) res.flushHeaders()
-      })
-    },
-    write(octets) {
-      if (real(() => res.write(octets))) return undefined
-      draining ??= drained(res, stallMs, giveUp, () => {
-        draining = null
-      })
-      return draining
-    },
-    end({ framing }, last, { recorded }) {
-      if (framing.kind !== 'content_length' && wantsTrailers) {
-        const theirs = res._trailer
-        res.addTrailers(pairs(gateHeaders(recorded)))
-        res._trailer = `${theirs}${res._trailer}`
-      }
-      res.end(last)
-    },
-    cut: () => res.destroy(),
-    // The interceptor sees a client leave before the response tells of it.
-    whenLeft: () => undefined,
-    whenOut: (size, tell) => whenOut(res, size, tell),
   }
 }

@@ -44,11 +44,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 }
 
 /** Refuses at start-up what could not be kept later; nothing is silently ignored. */
-export function readOptions(options: ProxyMiddlewareOptions): {
-  readonly origin: string
-  readonly totalMs: number | null
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string }
-} {
+export function readOptions(options: ProxyMiddlewareOptions) {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || KNOWN.has(name)) continue
     throw new TypeError(`governedProxy: ${name} ${REFUSED[name] ?? 'is no option of it'}`)
@@ -67,5 +63,5 @@ export function readOptions(options: ProxyMiddlewareOptions): {
   if (`${url.origin}/` !== url.href) {
     throw new TypeError(`governedProxy: target is an origin; a path behind it ${OTHER_BYTES}`)
   }
-  return { origin: url.origin, totalMs: proxyTimeout ?? null, tls: ssl }
+  return { origin: url.origin, totalMs: proxyTimeout, tls: ssl }
 }

@@ -2,46 +2,36 @@ import type { IncomingMessage } from 'node:http'
 import type { HttpCall } from '../../core/call/call.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
-import type { Identified } from '../../ports/identity.js'
-import {
-  type Body,
-  type BodyLimits,
-  bodyFromHead,
-  leftUnread,
-  readBody,
-  restOf,
-} from '../http/read-body.js'
-import type { RestOfBody } from '../http/respond.js'
-import { headFault } from '../proxy/head-fault.js'
-import { type RequestHead, readHead } from '../proxy/read-request.js'
+import { headFault } from '../http/head-fault.js'
+import { type BodyLimits, EXCHANGE_LIMITS } from '../http/limits.js'
+import { type Body, bodyFromHead, leftUnread, readBody, restOf } from '../http/read-body.js'
+import { type RequestHead, readHead, withBody } from '../http/read-request.js'
 
-export type Received = {
-  readonly call: HttpCall
-  readonly identified: Identified
-  readonly rest: RestOfBody
-  /** To be given back when the exchange is over. */
-  readonly room: BodyRoom | null
-}
+export const bodyLimits = ({ bodyBytes }: { readonly bodyBytes?: number }): BodyLimits => ({
+  ...EXCHANGE_LIMITS.body,
+  ...(bodyBytes === undefined ? {} : { maxBytes: bodyBytes }),
+})
 
 /**
  * One request inside an application, read as the proxy reads it. The target is `req.url`: below the
- * mount point, which is what the handlers behind the gate are routed by.
+ * mount point, which is what the handlers behind the gate are routed by. `room` is given back when the
+ * exchange is over.
  */
 export async function readCall(
   req: IncomingMessage,
   gate: Gate,
   to: Pick<HttpCall, 'upstream' | 'tool'>,
   limits: BodyLimits,
-): Promise<Received> {
+) {
   const head = readHead(req)
   const identified = await gate.identify(head.caller)
   if (identified.kind === 'unknown') {
-    const call = { ...head, ...to, body: leftUnread(req) }
-    return { call, identified, rest: 'left', room: null }
+    const call = withBody(head, leftUnread(req), to)
+    return { call, identified, rest: 'left' as const, room: null }
   }
   const room = gate.memory.bodyOf(identified.agent)
   const body = await readWhole(req, head, limits, room)
-  return { call: { ...head, ...to, body }, identified, rest: restOf(body), room }
+  return { call: withBody(head, body, to), identified, rest: restOf(body), room }
 }
 
 async function readWhole(

@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { fromUtf8 } from '../../core/bytes/text.js'
+import { mayBeJson } from '../../core/http/response.js'
 import { parse } from '../../core/json/parse.js'
 import { OVERRIDE_HEADERS } from '../../core/manifest/route/headers.js'
 
 /** A request as Express and Connect hand it on. */
 export type AppRequest = IncomingMessage & { body?: unknown; readonly baseUrl?: string }
-
-const JSON_TYPE = /^application\/(?:json|[!#$%&'*+\-.^_`|~0-9a-z]+\+json)[ \t]*(?:;|$)/i
 
 /**
  * The judged octets for the handlers behind the gate (DESIGN §2.5): as `req.body`, and once more as the
@@ -42,8 +41,8 @@ function dropOverrides(req: AppRequest): void {
 function judgedValue({ headers }: AppRequest, bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined
   const octets = Buffer.from(bytes)
-  const coding = headers['content-encoding']?.toLowerCase() ?? 'identity'
-  if (!JSON_TYPE.test(headers['content-type'] ?? '') || coding !== 'identity') return octets
+  const { 'content-type': type, 'content-encoding': coding } = headers
+  if (!mayBeJson(type ?? null, coding ?? null)) return octets
   const text = fromUtf8(octets)
   return text !== null && parse(octets).ok ? (JSON.parse(text) as unknown) : octets
 }

@@ -1,4 +1,4 @@
-import type { FunctionCall } from '../../core/call/call.js'
+import { MAX_WAIT_SECONDS } from '../http/limits.js'
 
 /** On whose behalf the application calls. It vouches for the agent: no credential passes here. */
 export type CallAs = {
@@ -10,14 +10,10 @@ export type CallAs = {
   readonly waitSeconds?: number
 }
 
-const MAX_WAIT_SECONDS = 20
+type Given = { readonly [member in keyof CallAs]: CallAs[member] | null | undefined }
 
-export const inProcess = ({
-  agent,
-  idempotencyKey,
-  approvalId,
-  waitSeconds,
-}: CallAs): Pick<FunctionCall, 'caller' | 'idempotencyKey' | 'approvalId' | 'waitSeconds'> => {
+/** The members of a call that say who makes it. */
+export function inProcess({ agent, idempotencyKey, approvalId, waitSeconds }: Given) {
   if (typeof agent !== 'string' || agent === '') throw new TypeError('a gated call names its agent')
   return {
     caller: { bearer: null, certificate: null, asserted: agent, source: 'in-process' },

@@ -1,14 +1,13 @@
-import type { NamedUpstream } from '../../app/upstreams.js'
 import type { Header, HttpCall } from '../../core/call/call.js'
-import type { ToolRule } from '../../core/manifest/model.js'
-import type { Problem } from '../../core/verdict/problem.js'
+import { isBodyless } from '../../core/http/response.js'
 import type { Answer } from '../../gate/answer/answer.js'
 import type { Gate } from '../../gate/gate.js'
+import type { NamedUpstream } from '../../ports/upstream.js'
 import { holdFor } from '../http/hold.js'
-import { createRelease, type Release } from '../http/machine.js'
+import { EXCHANGE_LIMITS } from '../http/limits.js'
 import { relay } from '../http/relay.js'
-import { clientHeaders, gateHeaders, pairs } from '../http/response-headers.js'
-import { DEFAULT_LIMITS } from '../proxy/options.js'
+import { Release } from '../http/release.js'
+import { gateHeaders, pairs, replayHeaders } from '../http/response-headers.js'
 import { type CallAs, inProcess } from './call-as.js'
 import { responseOutlet } from './outlet.js'
 
@@ -18,10 +17,7 @@ export type GatedFetch = (
 ) => Promise<Response>
 
 export type FetchOptions = {
-  readonly upstreams: ReadonlyMap<
-    string,
-    NamedUpstream & { readonly deadlines: Partial<ToolRule['deadlines']> }
-  >
+  readonly upstreams: ReadonlyMap<string, NamedUpstream>
   readonly holdBytes: number
 }
 
@@ -36,15 +32,12 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
     const request = new Request(input, plain)
     request.signal.throwIfAborted()
     const url = new URL(request.url)
-    const [name] = [...upstreams].find(([, { origin }]) => sameOrigin(origin, url)) ?? []
+    const [name] = [...upstreams].find(([, to]) => new URL(to.origin).origin === url.origin) ?? []
     const headers = [...request.headers] as Header[]
-    const named = (field: string): string | undefined => request.headers.get(field) ?? undefined
-    const key = idempotencyKey ?? named('idempotency-key')
-    const approval = approvalId ?? named('gate-approval')
     const call: HttpCall = {
       kind: 'http',
       method: request.method,
-      // No manifest names an origin, so that a stranger's is judged, refused and recorded.
+      // No manifest names an origin, so that a call to an unknown one is judged, refused and recorded.
       upstream: name ?? url.origin,
       target: `${url.pathname}${url.search}`,
       headers,
@@ -53,22 +46,18 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
       callerLeft: () => request.signal.aborted,
       ...inProcess({
         agent,
-        ...(key === undefined ? {} : { idempotencyKey: key }),
-        ...(approval === undefined ? {} : { approvalId: approval }),
-        ...(waitSeconds === undefined ? {} : { waitSeconds }),
+        idempotencyKey: idempotencyKey ?? request.headers.get('idempotency-key'),
+        approvalId: approvalId ?? request.headers.get('gate-approval'),
+        waitSeconds,
       }),
     }
-    const outlet = responseOutlet(DEFAULT_LIMITS.stallMs)
+    const outlet = responseOutlet(EXCHANGE_LIMITS.stallMs)
     const { dispatch, release } = relay(
-      ({ request: sent, rule }) => {
-        const terms = { holdLimit: holdBytes, holdAll: rule.hold_response }
-        const hold = holdFor(terms, gate.memory)
-        if (hold === null) return null
-        return createRelease(outlet, hold, (seen) =>
-          clientHeaders(seen, sent.target, url.origin, rule.response_location),
-        )
+      ({ hold_response: holdAll }, visible) => {
+        const hold = holdFor({ holdLimit: holdBytes, holdAll }, gate.memory)
+        return hold === null ? null : new Release(outlet, hold, visible)
       },
-      { upstreams, signal: new AbortController().signal },
+      { upstreams },
     )
     const governed = gate
       .govern(call, dispatch)
@@ -88,11 +77,10 @@ function finish(answer: Answer, release: Release | null): Response | null {
       return null
     case 'replayed': {
       const { status, headers, body } = answer.response
-      const ids = gateHeaders({ ...answer, verdict: status >= 500 ? 'errored' : 'executed' })
-      const all: Header[] = [...headers, ...ids, ['gate-replayed', 'true']]
-      return new Response(status === 204 || status === 304 ? null : Buffer.from(body), {
+      const all = pairs([...headers, ...replayHeaders(answer)])
+      return new Response(isBodyless('GET', status) ? null : Buffer.from(body), {
         status,
-        headers: pairs(all),
+        headers: all,
       })
     }
     case 'refused':
@@ -103,20 +91,15 @@ function finish(answer: Answer, release: Release | null): Response | null {
         release.cut()
         return null
       }
-      return problemResponse(
-        answer.problem,
-        answer.kind === 'unrecorded' ? [] : gateHeaders(answer),
-      )
+      return new Response(JSON.stringify(answer.problem), {
+        status: answer.problem.status,
+        headers: pairs([
+          ['content-type', 'application/problem+json'],
+          ...(answer.kind === 'unrecorded' ? [] : gateHeaders(answer)),
+        ]),
+      })
   }
 }
-
-const problemResponse = (problem: Problem, headers: readonly Header[]): Response =>
-  new Response(JSON.stringify(problem), {
-    status: problem.status,
-    headers: pairs([['content-type', 'application/problem+json'], ...headers]),
-  })
-
-const sameOrigin = (origin: string, url: URL): boolean => new URL(origin).origin === url.origin
 
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

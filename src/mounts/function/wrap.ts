@@ -1,8 +1,23 @@
 import { utf8 } from '../../core/bytes/text.js'
+import type { Problem } from '../../core/verdict/problem.js'
 import type { Gate } from '../../gate/gate.js'
-import type { Dispatch } from '../../ports/dispatch.js'
+import { type Dispatch, notSent } from '../../ports/dispatch.js'
 import { type CallAs, inProcess } from './call-as.js'
-import { GateRefusal } from './refusal.js'
+
+/** The gate's answer instead of a result. `problem.dispatched` tells whether the tool may have acted. */
+export class GateRefusal extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem, cause?: unknown) {
+    super(problem.detail, cause === undefined ? {} : { cause })
+    this.name = 'GateRefusal'
+    this.problem = problem
+  }
+
+  get code(): string {
+    return this.problem.code
+  }
+}
 
 export type Wrapped<A, R> = (args: A, as: CallAs) => Promise<R>
 
@@ -24,12 +39,7 @@ export function wrap<A, R>(
     const { text, fault } = jsonOf(args)
     let ran: Ran<R> = { kind: 'not_run' }
     const dispatch: Dispatch = async ({ stillAllowed }) => {
-      if (!stillAllowed()) {
-        return {
-          observation: { kind: 'not_sent', cause: 'withdrawn', deadline: false },
-          held: null,
-        }
-      }
+      if (!stillAllowed()) return { observation: notSent('withdrawn'), held: null }
       try {
         // The judged arguments, not the caller's object, which may have changed meanwhile.
         ran = { kind: 'returned', value: await run(JSON.parse(text) as A) }

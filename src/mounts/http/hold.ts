@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Held, Memory } from '../../gate/memory.js'
 
 /** An answer that must be held is bounded too: a longer one is observed to its end but not delivered. */
@@ -27,7 +28,8 @@ export function holdFor({ holdLimit, holdAll }: HoldTerms, memory: Memory): Hold
 const TRAILERS = /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i
 
 /** What a client's HTTP version and its TE field say about how an answer is let out. */
-export function clientTerms(httpVersion: string, te: string, mustHold: boolean) {
+export function clientTerms({ httpVersion, headers }: IncomingMessage, mustHold: boolean) {
   const http10 = httpVersion === '1.0'
-  return { holdAll: mustHold || http10, wantsTrailers: !http10 && TRAILERS.test(te) }
+  const wantsTrailers = !http10 && TRAILERS.test(String(headers.te ?? ''))
+  return { holdAll: mustHold || http10, wantsTrailers }
 }

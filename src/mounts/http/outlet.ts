@@ -1,5 +1,5 @@
-import type { ResponseHead } from '../../adapters/http-client/response-head.js'
 import type { Header } from '../../core/call/call.js'
+import type { ResponseHead } from '../../core/http/response.js'
 import type { Recorded } from './response-headers.js'
 
 export type AnswerHead = Pick<ResponseHead, 'status' | 'headers' | 'framing'>

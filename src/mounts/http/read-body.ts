@@ -2,14 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { HttpCall } from '../../core/call/call.js'
 import type { Malformed } from '../../core/call/malformed.js'
 import type { BodyRoom } from '../../gate/memory.js'
+import type { BodyLimits } from './limits.js'
 
 export type Body = HttpCall['body']
-export type BodyLimits = {
-  readonly maxBytes: number
-  /** Octets per second a client must keep up on average, once the grace is over. */
-  readonly minBytesPerSecond: number
-  readonly graceMs: number
-}
 export type BodyReading = {
   readonly body: Promise<Body>
   /** The parser gave up. False: this body was already whole, and what is wrong came behind it. */
@@ -53,24 +48,34 @@ export function readBody(
   room: BodyRoom,
   until: 'last_octet' | 'end' = 'end',
 ): BodyReading {
-  let fail: BodyReading['fail'] = () => false
-  const body = new Promise<Body>((resolve) => {
-    let failed = false
-    fail = (fault) => {
-      if (req.complete) return false
-      failed = true
-      resolve({ kind: 'malformed', fault })
-      return true
-    }
-    // Small bodies come in the read that brought the head, and the parser is still at it. Its next
-    // step is the body: then all of it is here, and takes neither listeners nor a timer.
-    process.nextTick(() => {
-      if (failed) return
-      if (hasArrived(req, until)) resolve(arrived(req, limits, room))
-      else fail = readSlowly(req, limits, room, resolve)
-    })
+  let stop = (): void => undefined
+  let resolve: (body: Body) => void = () => undefined
+  const body = new Promise<Body>((settled) => {
+    resolve = settled
   })
-  return { body, fail: (fault) => fail(fault) }
+  let settled = false
+  const settle = (result: Body): void => {
+    settled = true
+    stop()
+    resolve(result)
+  }
+  // Small bodies come in the read that brought the head, and the parser is still at it. Its next step
+  // is the body: then all of it is here, and takes neither listeners nor a timer.
+  process.nextTick(() => {
+    if (settled) return
+    if (hasArrived(req, until)) settle(arrived(req, limits, room))
+    // Gone between the head and now: its 'close' may have been emitted already.
+    else if (req.destroyed) settle({ kind: 'aborted' })
+    else stop = readSlowly(req, limits, room, settle)
+  })
+  return {
+    body,
+    fail(fault) {
+      if (req.complete) return false
+      settle({ kind: 'malformed', fault })
+      return true
+    },
+  }
 }
 
 function hasArrived(req: IncomingMessage, until: 'last_octet' | 'end'): boolean {
@@ -87,29 +92,23 @@ const hasRoom = (req: IncomingMessage, room: BodyRoom, octets: number): boolean 
 
 function arrived(req: IncomingMessage, { maxBytes }: BodyLimits, room: BodyRoom): Body {
   const bytes: Buffer | null = req.read()
-  // So that the end is told when it comes: the connection waits for it.
+  // So that 'end' is emitted when it comes: the connection waits for it.
   req.resume()
   if (bytes === null) return EMPTY
   if (bytes.length > maxBytes) return { kind: 'too_large' }
   return hasRoom(req, room, bytes.length) ? { kind: 'read', bytes } : NO_ROOM
 }
 
+/** Returns what ends the reading. */
 function readSlowly(
   req: IncomingMessage,
   limits: BodyLimits,
   room: BodyRoom,
-  resolve: (body: Body) => void,
-): BodyReading['fail'] {
+  settle: (body: Body) => void,
+): () => void {
   const pieces: Buffer[] = []
   const started = performance.now()
   let length = 0
-  const settle = (result: Body): void => {
-    clearInterval(timer)
-    req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
-    req.on('error', () => {})
-    req.pause()
-    resolve(result)
-  }
   const onData = (piece: Buffer): void => {
     length += piece.length
     if (length > limits.maxBytes) settle({ kind: 'too_large' })
@@ -122,17 +121,15 @@ function readSlowly(
     settle({ kind: 'read', bytes })
   }
   const onGone = (): void => settle({ kind: 'aborted' })
-  const onTick = (): void => {
+  const timer = setInterval(() => {
     const seconds = (performance.now() - started) / 1000
-    if (length < seconds * limits.minBytesPerSecond) settle({ kind: 'aborted' })
-  }
-  const timer = setInterval(onTick, limits.graceMs)
+    if (length < seconds * limits.minBytesPerSecond) onGone()
+  }, limits.graceMs)
   req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
-  // Gone between the head and now: its 'close' may have been told already.
-  if (req.destroyed) settle({ kind: 'aborted' })
-  return (fault) => {
-    if (req.complete) return false
-    settle({ kind: 'malformed', fault })
-    return true
+  return () => {
+    clearInterval(timer)
+    req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
+    req.on('error', () => {})
+    req.pause()
   }
 }

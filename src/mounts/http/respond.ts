@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Header } from '../../core/call/call.js'
+import { isBodyless } from '../../core/http/response.js'
 import type { Problem } from '../../core/verdict/problem.js'
-import type { Answer } from '../../gate/answer/answer.js'
-import type { HeldResponse } from '../../ports/dispatch.js'
-import type { Release } from './machine.js'
-import { pendingHeaders } from './pending-headers.js'
-import { flat, gateHeaders } from './response-headers.js'
+import type { Answer, Replay } from '../../gate/answer/answer.js'
+import { rawHeaders } from './read-request.js'
+import type { Release } from './release.js'
+import { flat, gateHeaders, replayHeaders } from './response-headers.js'
 
 /** What becomes of body octets that are still to come while a refusal goes out. */
 export type RestOfBody = 'drained' | 'left'
@@ -29,14 +29,11 @@ export function respond(
       return
     case 'refused':
     case 'pending':
-    case 'joined':
-      sendProblem(
-        res,
-        answer.problem,
-        [...pendingHeaders(answer.problem, res.req), ...gateHeaders(answer)],
-        rest,
-      )
+    case 'joined': {
+      const headers = [...pendingHeaders(answer.problem, res.req), ...gateHeaders(answer)]
+      sendProblem(res, answer.problem, headers, rest)
       return
+    }
     case 'replayed':
       sendReplay(res, answer)
       return
@@ -87,8 +84,27 @@ function afterInput(req: IncomingMessage, then: () => void): void {
   req.on('end', over).on('close', over)
 }
 
+/** Where to ask how it stands, and which preference was kept (RFC 9110 §15.3.3, RFC 7240 §3). */
+function pendingHeaders(problem: Problem, req: IncomingMessage): readonly Header[] {
+  const { status, approval_id: id, retry_after_seconds: after } = problem
+  if (status !== 202 || typeof id !== 'string') return []
+  const asked = rawHeaders(req)
+    .filter(([name]) => name === 'prefer')
+    .flatMap(([, value]) => value.split(','))
+    .map((preference) => preference.split(/[;=]/)[0]?.trim().toLowerCase())
+  const applied = ['respond-async', 'wait'].filter((name) => asked.includes(name)).join(', ')
+  return [
+    ['location', `/.gate/v1/actions/${id}`],
+    ['retry-after', String(wholeSeconds(after) ?? 5)],
+    ...(applied === '' ? [] : ([['preference-applied', applied]] as const)),
+  ]
+}
+
+const wholeSeconds = (seconds: unknown): number | null =>
+  typeof seconds === 'number' ? Math.max(1, Math.ceil(seconds)) : null
+
 function toRetry({ status, retry_after_seconds: seconds }: Problem): readonly Header[] {
-  const after = typeof seconds === 'number' ? Math.max(1, Math.ceil(seconds)) : null
+  const after = wholeSeconds(seconds)
   switch (status) {
     case 401:
       return [['www-authenticate', 'Bearer realm="capsule-gate"']]
@@ -101,22 +117,14 @@ function toRetry({ status, retry_after_seconds: seconds }: Problem): readonly He
   }
 }
 
-function sendReplay(
-  res: ServerResponse,
-  {
-    response,
-    ...ids
-  }: { readonly actionId: string; readonly capsuleId: string; readonly response: HeldResponse },
-): void {
+function sendReplay(res: ServerResponse, replay: Replay): void {
   if (res.destroyed || res.closed) return
-  const bodyless = res.req.method === 'HEAD' || response.status === 204 || response.status === 304
+  const { response } = replay
+  const bodyless = isBodyless(res.req.method, response.status)
   const headers: Header[] = response.headers.filter(
     ([name]) => bodyless || name !== 'content-length',
   )
   if (!bodyless) headers.push(['content-length', String(response.body.length)])
-  // Only complete answers are kept, and of those the status alone tells the verdict (DESIGN §6).
-  const verdict = response.status >= 500 ? 'errored' : 'executed'
-  headers.push(...gateHeaders({ ...ids, verdict }), ['gate-replayed', 'true'])
-  res.writeHead(response.status, flat(headers))
+  res.writeHead(response.status, flat([...headers, ...replayHeaders(replay)]))
   res.end(bodyless ? undefined : response.body)
 }

@@ -1,5 +1,6 @@
 import type { Header } from '../../core/call/call.js'
 import type { ToolRule } from '../../core/manifest/model.js'
+import type { Replay } from '../../gate/answer/answer.js'
 
 /** What a client may see of an upstream's fields; hop-by-hop ones never got this far. */
 export function clientHeaders(
@@ -38,6 +39,11 @@ function throughGate(location: string, target: string, origin: string): string |
   return url.pathname.startsWith('//') ? null : `${url.pathname}${url.search}${url.hash}`
 }
 
+const EVENT_STREAM = /^text\/event-stream[ \t]*(?:;|$)/i
+
+export const isEventStream = (headers: readonly Header[]): boolean =>
+  headers.some((header) => header[0] === 'content-type' && EVENT_STREAM.test(header[1]))
+
 /** As writeHead takes them: name, value, name, value. */
 export function flat(headers: readonly Header[]): string[] {
   const out: string[] = []
@@ -59,3 +65,9 @@ export const gateHeaders = ({ actionId, capsuleId, verdict }: Recorded): readonl
   ['gate-action', actionId],
   ['gate-capsule', capsuleId],
 ]
+
+/** Only complete responses are kept, and of those the status alone tells the verdict (DESIGN §6). */
+export const replayHeaders = ({ response, actionId, capsuleId }: Replay): readonly Header[] => {
+  const verdict = response.status >= 500 ? 'errored' : 'executed'
+  return [...gateHeaders({ actionId, capsuleId, verdict }), ['gate-replayed', 'true']]
+}

@@ -1,20 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpCall } from '../../core/call/call.js'
 import type { Malformed } from '../../core/call/malformed.js'
 import type { Gate } from '../../gate/gate.js'
 import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports/identity.js'
-import { releaseTo } from '../http/client.js'
+import { releaseTo } from '../http/client-outlet.js'
+import { headFault } from '../http/head-fault.js'
 import { clientTerms } from '../http/hold.js'
-import type { Release } from '../http/machine.js'
 import { type Body, bodyFromHead, leftUnread, readBody, restOf } from '../http/read-body.js'
-import { type Leaving, relay } from '../http/relay.js'
+import { type RequestHead, withBody } from '../http/read-request.js'
+import { relay } from '../http/relay.js'
+import type { Release } from '../http/release.js'
 import { respond } from '../http/respond.js'
-import { clientHeaders } from '../http/response-headers.js'
-import type { Lane } from './connections.js'
-import { headFault } from './head-fault.js'
+import type { Queue } from './connections.js'
 import type { ProxyOptions } from './options.js'
-import type { RequestHead } from './read-request.js'
 
 export type Incoming = {
   readonly req: IncomingMessage
@@ -22,15 +20,9 @@ export type Incoming = {
   /** The client waits for 100 Continue before it sends its body. */
   readonly expectsContinue: boolean
   /** While the body is on its way, the parser's complaints belong to this request. */
-  readonly lane: Pick<Lane, 'reading'>
+  readonly queue: Pick<Queue, 'reading'>
   /** What the parser complained about before the body was read. */
   fault: Malformed | null
-}
-/** What is the same for every exchange of one data plane. */
-export type Terms = {
-  readonly options: ProxyOptions
-  /** Aborts when a shutdown has waited long enough. */
-  readonly cutOff: AbortSignal
 }
 
 /** Who sent this head. Nothing behind it is read meanwhile, and what the parser says of it is kept. */
@@ -41,8 +33,8 @@ export function identifyCaller(
 ): Identified | Promise<Identified> {
   const found = gate.identify(caller)
   if (!(found instanceof Promise)) return found
-  const { req, lane } = incoming
-  lane.reading = {
+  const { req, queue } = incoming
+  queue.reading = {
     fail(fault) {
       if (req.complete) return false
       incoming.fault = fault
@@ -50,7 +42,7 @@ export function identifyCaller(
     },
   }
   return found.finally(() => {
-    lane.reading = null
+    queue.reading = null
   })
 }
 
@@ -59,7 +51,9 @@ export async function governExchange(
   head: RequestHead,
   identified: Identified,
   incoming: Incoming,
-  { options, cutOff }: Terms,
+  options: ProxyOptions,
+  /** Aborts when a shutdown has waited long enough. */
+  cutOff: AbortSignal,
 ): Promise<void> {
   const { req, res } = incoming
   const { gate } = options
@@ -69,10 +63,16 @@ export async function governExchange(
     const body = room === null ? leftUnread(req) : await readWhole(head, incoming, options, room)
     // What is left of an unread body would be read as the next request's head.
     if (body.kind !== 'read') res.shouldKeepAlive = false
-    const relayed = relay((leaving) => openRelease(head, leaving, incoming, options), {
-      upstreams: options.upstreams,
-      signal: cutOff,
-    })
+    const { upstreams } = options
+    const { holdLimit, stallMs } = options.limits
+    const relayed = relay(
+      (rule, headers) => {
+        const { holdAll, wantsTrailers } = clientTerms(req, rule.hold_response)
+        const terms = { holdLimit, stallMs, holdAll, wantsTrailers }
+        return releaseTo(res, terms, gate.memory, headers)
+      },
+      { upstreams, signal: cutOff },
+    )
     sending = relayed
     const answer = await gate.govern(withBody(head, body), relayed.dispatch, identified)
     respond(answer, res, relayed.release(), restOf(body))
@@ -82,25 +82,9 @@ export async function governExchange(
   }
 }
 
-/** Field by field: a spread of so wide an object costs a microsecond of every call. */
-const withBody = (head: RequestHead, body: Body): HttpCall => ({
-  kind: 'http',
-  method: head.method,
-  target: head.target,
-  headers: head.headers,
-  caller: head.caller,
-  idempotencyKey: head.idempotencyKey,
-  approvalId: head.approvalId,
-  waitSeconds: head.waitSeconds,
-  callerLeft: head.callerLeft,
-  tool: head.tool,
-  body,
-  upstream: null,
-})
-
 async function readWhole(
   { method, headers }: RequestHead,
-  { req, res, expectsContinue, lane, fault: seen }: Incoming,
+  { req, res, expectsContinue, queue, fault: seen }: Incoming,
   { limits }: ProxyOptions,
   room: BodyRoom,
 ): Promise<Body> {
@@ -112,31 +96,10 @@ async function readWhole(
   if (known !== null) return known
   if (expectsContinue) res.writeContinue()
   const reading = readBody(req, limits.body, room, 'last_octet')
-  lane.reading = reading
+  queue.reading = reading
   try {
     return await reading.body
   } finally {
-    lane.reading = null
+    queue.reading = null
   }
-}
-
-function openRelease(
-  head: RequestHead,
-  { request, origin, rule }: Leaving,
-  { req, res }: Incoming,
-  { limits, gate }: ProxyOptions,
-): Release | null {
-  const { holdLimit, stallMs } = limits
-  const te = fieldOf(head, 'te')
-  const { holdAll, wantsTrailers } = clientTerms(req.httpVersion, te, rule.hold_response)
-  const terms = { holdLimit, holdAll, wantsTrailers, stallMs }
-  return releaseTo(res, terms, gate.memory, (headers) =>
-    clientHeaders(headers, request.target, origin, rule.response_location),
-  )
-}
-
-function fieldOf({ headers }: RequestHead, wanted: string): string {
-  let all = ''
-  for (const [name, value] of headers) if (name === wanted) all += `,${value}`
-  return all
 }

@@ -1,19 +1,6 @@
 import { isIPv6 } from 'node:net'
 import type { Dropped } from '../../gate/operate/dropped.js'
 
-/**
- * Refusals of callers nobody knows cost a capsule each. Above the limit per source they cost nothing:
- * the socket is closed, and the window ends with one counted event (DESIGN §7).
- */
-export type Limiter = {
-  /** A caller without identity was refused. */
-  refused(source: string): void
-  isOver(source: string): boolean
-  /** A connection was closed unanswered. */
-  dropped(source: string): void
-  /** Ends the window now. */
-  close(): Promise<void>
-}
 export type LimiterOptions = {
   readonly maxRefusals: number
   readonly windowSeconds: number
@@ -21,16 +8,20 @@ export type LimiterOptions = {
   readonly failed: (error: unknown) => void
 }
 
-/** More sources than this in one window share one place: memory stays bounded under a flood. */
+/** More sources than this in one window share one entry: memory stays bounded under a flood. */
 const MAX_SOURCES = 65_536
-const EVERYBODY_ELSE = '*'
+const OTHERS = '*'
 
-export function createLimiter(options: LimiterOptions): Limiter {
+/**
+ * Refusals of unknown callers cost a capsule each. Above the limit per source they cost nothing: the
+ * socket is closed, and the window ends with one counted event (DESIGN §7).
+ */
+export function createLimiter(options: LimiterOptions) {
   let sources = new Map<string, { refused: number; dropped: number }>()
 
   const of = (source: string): { refused: number; dropped: number } => {
     const network = networkOf(source)
-    const key = sources.has(network) || sources.size < MAX_SOURCES ? network : EVERYBODY_ELSE
+    const key = sources.has(network) || sources.size < MAX_SOURCES ? network : OTHERS
     const known = sources.get(key)
     if (known !== undefined) return known
     const fresh = { refused: 0, dropped: 0 }
@@ -51,18 +42,21 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }, options.windowSeconds * 1000).unref()
 
   return {
-    refused(source) {
+    /** A caller without identity was refused. */
+    refused(source: string): void {
       of(source).refused++
     },
-    isOver(source) {
+    isOver(source: string): boolean {
       if (sources.size === 0) return false
-      const known = sources.get(networkOf(source)) ?? sources.get(EVERYBODY_ELSE)
+      const known = sources.get(networkOf(source)) ?? sources.get(OTHERS)
       return known !== undefined && known.refused >= options.maxRefusals
     },
-    dropped(source) {
+    /** A connection was closed unanswered. */
+    dropped(source: string): void {
       of(source).dropped++
     },
-    async close() {
+    /** Ends the window now. */
+    async close(): Promise<void> {
       clearInterval(timer)
       await endWindow()
     },

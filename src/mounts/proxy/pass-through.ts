@@ -3,14 +3,14 @@ import type { Socket } from 'node:net'
 import { readTarget } from '../../core/manifest/route/target.js'
 import { problem, unrecordedProblem } from '../../core/verdict/problem.js'
 import { TABLE } from '../../core/verdict/table.js'
-import { releaseTo } from '../http/client.js'
+import { releaseTo } from '../http/client-outlet.js'
+import { headFault } from '../http/head-fault.js'
+import { readHead } from '../http/read-request.js'
 import { sendProblem } from '../http/respond.js'
 import { clientHeaders, gateHeaders, type Recorded } from '../http/response-headers.js'
-import { hangUp } from './client-error.js'
-import { headFault } from './head-fault.js'
+import { hangUp } from './connections.js'
 import type { ProxyOptions } from './options.js'
 import { passUpstream } from './pass-upstream.js'
-import { readHead } from './read-request.js'
 
 /** A route the operator leaves ungoverned: recorded, one `fyi` capsule per request, not judged. */
 export type PassRoute = {
@@ -19,21 +19,16 @@ export type PassRoute = {
   readonly upstream: string
   readonly kind: 'http' | 'websocket'
 }
-export type PassThrough = {
-  readonly upgrades: boolean
-  takes(req: IncomingMessage): boolean
-  serve(req: IncomingMessage, res: ServerResponse): Promise<void>
-  upgrade(req: IncomingMessage, socket: Socket, head: Buffer, signal: AbortSignal): Promise<void>
-}
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
-export function createPassThrough(options: ProxyOptions): PassThrough {
+
+export function createPassThrough(options: ProxyOptions) {
   const { gate, passThrough: routes, upstreams, limits, report } = options
-  const through = new Map(
-    [...new Set(routes.map(({ upstream }) => upstream))].map((name) => [
-      name,
-      passUpstream(upstreams.get(name)?.origin ?? '', report),
-    ]),
+  const ways = new Map(
+    [...new Set(routes.map(({ upstream }) => upstream))].map((upstream) => {
+      const origin = upstreams.get(upstream)?.origin ?? ''
+      return [upstream, { upstream, origin, proxy: passUpstream(origin, report) }]
+    }),
   )
 
   const routeOf = (req: IncomingMessage): PassRoute | undefined => {
@@ -54,6 +49,12 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
     )
   }
 
+  const wayOf = (req: IncomingMessage) => {
+    const way = ways.get(routeOf(req)?.upstream ?? '')
+    if (way === undefined) throw new Error('no pass-through route')
+    return way
+  }
+
   async function record(req: IncomingMessage, status: number, upstream: string): Promise<Recorded> {
     const passed = { method: req.method ?? '', target: req.url ?? '', status, upstream }
     const ids = await gate.recordPassThrough(passed)
@@ -62,19 +63,11 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
 
   return {
     upgrades: routes.some(({ kind }) => kind === 'websocket'),
-    takes: (req) => routeOf(req) !== undefined,
+    takes: (req: IncomingMessage): boolean => routeOf(req) !== undefined,
 
-    async serve(req, res) {
-      const route = routeOf(req)
-      const proxy = route === undefined ? undefined : through.get(route.upstream)
-      if (route === undefined || proxy === undefined) throw new Error('no pass-through route')
-      const origin = upstreams.get(route.upstream)?.origin ?? ''
-      const terms = {
-        holdLimit: limits.holdLimit,
-        holdAll: req.httpVersion === '1.0',
-        wantsTrailers: false,
-        stallMs: limits.stallMs,
-      }
+    async serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+      const { upstream, origin, proxy } = wayOf(req)
+      const terms = { ...limits, holdAll: req.httpVersion === '1.0', wantsTrailers: false }
       const release = releaseTo(res, terms, gate.memory, (headers) =>
         clientHeaders(headers, req.url ?? '', origin, 'rewrite'),
       )
@@ -82,7 +75,7 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
       try {
         const seen = await proxy.pass(req, res, release)
         try {
-          const recorded = await record(req, seen.status, route.upstream)
+          const recorded = await record(req, seen.status, upstream)
           if (seen.complete) release.complete(recorded)
           else if (release.started()) release.cut()
           else sendProblem(res, problem('outcome_unknown', 502, recorded), gateHeaders(recorded))
@@ -97,21 +90,24 @@ export function createPassThrough(options: ProxyOptions): PassThrough {
     },
 
     /** What flows inside is not seen by the gate: its opening and its end are. */
-    async upgrade(req, socket, head, signal) {
-      const route = routeOf(req)
-      const proxy = route === undefined ? undefined : through.get(route.upstream)
-      if (route === undefined || proxy === undefined) throw new Error('no pass-through route')
-      await record(req, 101, route.upstream)
+    async upgrade(
+      req: IncomingMessage,
+      socket: Socket,
+      head: Buffer,
+      signal: AbortSignal,
+    ): Promise<void> {
+      const { upstream, proxy } = wayOf(req)
+      await record(req, 101, upstream)
       const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
       // WebSocket has no half-closed state: a client that has ended is gone.
       socket.once('end', () => socket.destroy())
-      // Nor is a tool that has ended: octets that nobody takes would keep the connection open for ever.
+      // Nor has a tool that has ended: octets that are not taken would keep the connection open for ever.
       socket.once('finish', () => hangUp(socket))
       if (signal.aborted) socket.destroy()
       signal.addEventListener('abort', () => socket.destroy(), { once: true })
       proxy.upgrade(req, socket, head)
       await closed
-      await record(req, 101, route.upstream)
+      await record(req, 101, upstream)
     },
   }
 }

@@ -2,19 +2,13 @@ import { Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'n
 import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 import { createProxyMiddleware } from 'http-proxy-middleware'
-import type { BodyFraming } from '../../adapters/http-client/response-head.js'
 import { endToEnd, listOf } from '../../core/http/fields.js'
+import { framingOf } from '../../core/http/response.js'
 import { OVERRIDE_HEADERS } from '../../core/manifest/route/headers.js'
-import type { Release } from '../http/machine.js'
+import { rawHeaders } from '../http/read-request.js'
+import type { Release } from '../http/release.js'
 import type { Report } from './options.js'
-import { rawHeaders } from './read-request.js'
 
-/** http-proxy-middleware towards one upstream of pass-through routes; the gate writes the answer itself. */
-export type PassUpstream = {
-  /** Settles when the upstream's answer is over, whole or not; never rejects. */
-  pass(req: IncomingMessage, res: ServerResponse, release: Release): Promise<Passed>
-  upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void
-}
 export type Passed = { readonly status: number; readonly complete: boolean }
 
 /** The agent's credentials are for the gate, and a read stays a read. */
@@ -28,7 +22,8 @@ const STRIPPED = [
 ]
 const BAD_GATEWAY: Passed = { status: 502, complete: false }
 
-export function passUpstream(origin: string, report: Report): PassUpstream {
+/** http-proxy-middleware towards one upstream of pass-through routes; the gate writes the response itself. */
+export function passUpstream(origin: string, report: Report) {
   const waiting = new WeakMap<IncomingMessage, { release: Release; over: (seen: Passed) => void }>()
   const secure = origin.startsWith('https:')
   const proxy = createProxyMiddleware<IncomingMessage, ServerResponse>({
@@ -49,16 +44,17 @@ export function passUpstream(origin: string, report: Report): PassUpstream {
         }
         server.on('error', failed)
         server.on('econnreset', (error, req) => failed(error, req))
-        server.on('proxyRes', (answer, req) => {
+        server.on('proxyRes', (response, req) => {
           const under = waiting.get(req)
-          if (under === undefined) answer.destroy()
-          else deliver(answer, req, under.release, under.over)
+          if (under === undefined) response.destroy()
+          else deliver(response, req, under.release, under.over)
         })
       },
     ],
   })
   return {
-    pass: (req, res, release) =>
+    /** Settles when the upstream's response is over, whole or not; never rejects. */
+    pass: (req: IncomingMessage, res: ServerResponse, release: Release): Promise<Passed> =>
       new Promise((resolve) => {
         waiting.set(req, { release, over: resolve })
         strip(req)
@@ -67,7 +63,7 @@ export function passUpstream(origin: string, report: Report): PassUpstream {
           resolve(BAD_GATEWAY)
         }).catch(() => resolve(BAD_GATEWAY))
       }),
-    upgrade(req, socket, head) {
+    upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
       strip(req)
       proxy.upgrade(req, socket, head)
     },
@@ -80,28 +76,23 @@ function strip({ headers }: IncomingMessage): void {
 }
 
 function deliver(
-  answer: IncomingMessage,
+  response: IncomingMessage,
   req: IncomingMessage,
   release: Release,
   over: (seen: Passed) => void,
 ): void {
-  const status = answer.statusCode ?? 502
-  const all = rawHeaders(answer)
+  const status = response.statusCode ?? 502
+  const all = rawHeaders(response)
   const headers = endToEnd(all, listOf(all, 'connection'))
-  const bodyless = req.method === 'HEAD' || status === 204 || status === 304
   const sized = headers.find(([name]) => name === 'content-length')
   const wait = (busy: undefined | Promise<void>): void => {
     if (busy === undefined) return
-    answer.pause()
-    void busy.then(() => answer.resume())
+    response.pause()
+    void busy.then(() => response.resume())
   }
-  answer.on('error', () => {})
-  answer.on('data', (chunk: Buffer) => wait(release.data(chunk)))
-  answer.on('close', () => over({ status, complete: answer.complete }))
-  const framing: BodyFraming = bodyless
-    ? { kind: 'bodyless' }
-    : sized === undefined
-      ? { kind: 'chunked' }
-      : { kind: 'content_length', length: Number(sized[1]) }
-  wait(release.head(status, headers, framing))
+  response.on('error', () => {})
+  response.on('data', (chunk: Buffer) => wait(release.data(chunk)))
+  response.on('close', () => over({ status, complete: response.complete }))
+  const declared = sized === undefined ? null : Number(sized[1])
+  wait(release.head(status, headers, framingOf(req.method, status, declared)))
 }

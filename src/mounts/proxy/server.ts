@@ -6,54 +6,33 @@ import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import { listen } from '../http/listen.js'
+import { readHead } from '../http/read-request.js'
 import { sendProblem } from '../http/respond.js'
 import { backgroundDispatch } from './background.js'
-import { refuseBytes } from './client-error.js'
-import { type Connections, trackConnections } from './connections.js'
-import { governExchange, type Incoming, identifyCaller, type Terms } from './exchange.js'
+import { refuseBytes, trackConnections } from './connections.js'
+import { governExchange, type Incoming, identifyCaller } from './exchange.js'
 import { createLimiter } from './limiter.js'
 import type { ProxyOptions } from './options.js'
 import { watchOverload } from './overload.js'
 import { answerReserved, isReserved } from './own-action.js'
 import { createPassThrough } from './pass-through.js'
-import { readHead } from './read-request.js'
 
-/** The data plane: agents on one side, upstreams on the other. */
-export type ProxyServer = {
-  listen(port: number, host: string): Promise<AddressInfo>
-  /** New certificates for new connections; those open stay as they are. */
-  reloadTls(tls: TlsFiles): void
-  readonly stats: () => ProxyStats
-  /** False first when it closes: whoever sends calls here should stop before connections are refused. */
-  readonly ready: () => boolean
-  /**
-   * Takes no more connections, waits for the calls under way, after `drainMs` cuts what is still
-   * waiting for an upstream (concluded as such), and resolves when every answer has its capsule.
-   */
-  close(drainMs: number): Promise<void>
-}
+export type ProxyServer = ReturnType<typeof createProxy>
 export type TlsFiles = {
   readonly cert: string
   readonly key: string
   /** Client certificates signed by it are an identity; others are turned away. */
   readonly clientCa?: string
 }
-export type ProxyStats = {
-  readonly active: number
-  readonly malformed: number
-  readonly dropped: number
-  readonly shed: number
-}
 
-export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer {
-  const { limits, report } = options
-  const { gate } = options
+/** The data plane: agents on one side, upstreams on the other. */
+export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
+  const { gate, limits, report } = options
   const connections = trackConnections()
   const overload = watchOverload(limits.maxLoopDelayMs)
   const cutOff = new AbortController()
-  // Every call that is opening a connection and every WebSocket listens to it.
+  // Every call under way and every WebSocket listens to it.
   setMaxListeners(0, cutOff.signal)
-  const terms: Terms = { options, cutOff: cutOff.signal }
   const limiter = createLimiter({
     maxRefusals: limits.maxRefusals,
     windowSeconds: limits.windowSeconds,
@@ -79,7 +58,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     const reserved = isReserved(head.target)
     const passes = !reserved && passThrough.takes(req)
     const over = limiter.isOver(source)
-    // The only routes that are open to strangers.
+    // The only routes that are open to unknown callers.
     if (passes && !over) return passThrough.serve(req, res)
     const found = identifyCaller(head, incoming, gate)
     const identified = found instanceof Promise ? await found : found
@@ -92,7 +71,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
     if (passes) return passThrough.serve(req, res)
     if (identified.kind === 'unknown') limiter.refused(source)
     else if (reserved) return answerReserved(head, identified, res, gate)
-    return governExchange(head, identified, incoming, terms)
+    return governExchange(head, identified, incoming, options, cutOff.signal)
   }
 
   // A request may come in the very packet that ends the handshake: the parser has it, closed or not.
@@ -100,8 +79,8 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
 
   const take = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void => {
     if (turnedAway.has(req.socket)) return
-    connections.take(req.socket, res, (lane) =>
-      serve({ req, res, expectsContinue, lane, fault: null }).catch((error: unknown) => {
+    connections.take(req.socket, res, (queue) =>
+      serve({ req, res, expectsContinue, queue, fault: null }).catch((error: unknown) => {
         report({ level: 'error', event: 'exchange_failed', detail: String(error) })
         res.destroy()
       }),
@@ -149,7 +128,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
   })
 
   return {
-    async listen(port, host) {
+    async listen(port: number, host: string): Promise<AddressInfo> {
       const address = await listen(server, 'data', port, host)
       gate
         .dispatchApproved(backgroundDispatch(options, cutOff.signal))
@@ -158,32 +137,30 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles): ProxyServer 
         )
       return address
     },
-    reloadTls(files) {
+    /** New certificates for new connections; those open stay as they are. */
+    reloadTls(files: TlsFiles): void {
       if ('setSecureContext' in server) server.setSecureContext(secureContext(files))
     },
     stats: () => ({ ...count, active: connections.active() }),
-    ready: () => !closing && !overload.shedding() && gate.read.canRecord(),
-    async close(drainMs) {
+    /** False first when it closes, so that callers stop before connections are refused. */
+    ready: (): boolean => !closing && !overload.shedding() && gate.read.canRecord(),
+    /**
+     * Takes no more connections, waits for the calls under way, after `drainMs` cuts what is still
+     * waiting for an upstream (concluded as such), and resolves when every answer has its capsule.
+     */
+    async close(drainMs: number): Promise<void> {
       closing = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
-      await drain(connections, drainMs, cutOff)
+      const timer = setTimeout(() => cutOff.abort(), drainMs)
+      await connections.idle()
+      clearTimeout(timer)
       server.closeAllConnections()
       await closed
       overload.close()
       await limiter.close()
     },
   }
-}
-
-async function drain(
-  connections: Connections,
-  drainMs: number,
-  cutOff: AbortController,
-): Promise<void> {
-  const timer = setTimeout(() => cutOff.abort(), drainMs)
-  await connections.idle()
-  clearTimeout(timer)
 }
 
 function listener(tls: TlsFiles | undefined, limits: ProxyOptions['limits']): Server | TlsServer {

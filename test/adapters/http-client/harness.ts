@@ -1,10 +1,8 @@
 import { createHmac } from 'node:crypto'
-import type { FrozenRequest } from '../../../src/adapters/http-client/request-head.js'
-import type { ResponseHead } from '../../../src/adapters/http-client/response-head.js'
-import type { ResponseSink } from '../../../src/adapters/http-client/sink.js'
-import type { DispatchRule } from '../../../src/adapters/http-client/upstream.js'
 import type { Header } from '../../../src/core/call/call.js'
 import type { Observation } from '../../../src/core/capsule/observation.js'
+import type { ResponseHead } from '../../../src/core/http/response.js'
+import type { DispatchRule, OutgoingRequest, ResponseSink } from '../../../src/ports/upstream.js'
 
 export const RULE: DispatchRule = {
   deadlines: { connect_ms: 10_000, first_byte_ms: 20_000, total_ms: 30_000 },
@@ -23,7 +21,7 @@ export const hmacUnder = (salt: Uint8Array) => () => {
 }
 export const ALLOWED = { stillAllowed: () => true }
 
-export const request = (over: Partial<FrozenRequest> = {}): FrozenRequest => ({
+export const request = (over: Partial<OutgoingRequest> = {}): OutgoingRequest => ({
   method: 'POST',
   target: '/v1/refunds',
   headers: [['content-type', 'application/json']],

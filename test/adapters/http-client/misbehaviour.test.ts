@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { createUpstream, type Upstream } from '../../../src/adapters/http-client/upstream.js'
+import { createUpstream } from '../../../src/adapters/http-client/upstream.js'
+import type { Upstream } from '../../../src/ports/upstream.js'
 import {
   MISBEHAVIOURS,
   type Misbehaviour,

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { createUpstream, type Upstream } from '../../../src/adapters/http-client/upstream.js'
+import { createUpstream } from '../../../src/adapters/http-client/upstream.js'
+import type { Upstream } from '../../../src/ports/upstream.js'
 import {
   answering,
   type Behaviour,

@@ -2,7 +2,8 @@ import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { requestHead } from '../../../src/adapters/http-client/request-head.js'
-import { createUpstream, type Upstream } from '../../../src/adapters/http-client/upstream.js'
+import { createUpstream } from '../../../src/adapters/http-client/upstream.js'
+import type { Upstream } from '../../../src/ports/upstream.js'
 import {
   answering,
   type Behaviour,

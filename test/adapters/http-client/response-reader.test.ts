@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { Fault } from '../../../src/adapters/http-client/fault.js'
-import type { ResponseHead } from '../../../src/adapters/http-client/response-head.js'
 import { ResponseReader } from '../../../src/adapters/http-client/response-reader.js'
 import type { Header } from '../../../src/core/call/call.js'
+import type { ResponseHead } from '../../../src/core/http/response.js'
 
 type Read = {
   readonly heads: ResponseHead[]

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { ResponseSink } from '../../../src/adapters/http-client/sink.js'
-import { createUpstream, type Upstream } from '../../../src/adapters/http-client/upstream.js'
+import { createUpstream } from '../../../src/adapters/http-client/upstream.js'
+import type { ResponseSink, Upstream } from '../../../src/ports/upstream.js'
 import {
   answering,
   type Behaviour,

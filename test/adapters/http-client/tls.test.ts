@@ -1,11 +1,8 @@
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { createServer, type Server, type TLSSocket } from 'node:tls'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  createUpstream,
-  type Upstream,
-  type UpstreamOptions,
-} from '../../../src/adapters/http-client/upstream.js'
+import { createUpstream, type UpstreamOptions } from '../../../src/adapters/http-client/upstream.js'
+import type { Upstream } from '../../../src/ports/upstream.js'
 import { AUTHORITY, LOCALHOST, OTHER_NAME } from '../../support/certificates.js'
 import { answering, type Behaviour, peerOf, type RawUpstream } from '../../support/raw-upstream.js'
 import { ALLOWED, collector, complete, RULE, request } from './harness.js'

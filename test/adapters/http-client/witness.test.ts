@@ -1,13 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  createUpstream,
-  type DispatchRule,
-  type Upstream,
-} from '../../../src/adapters/http-client/upstream.js'
+import { createUpstream } from '../../../src/adapters/http-client/upstream.js'
 import type { Witnessed } from '../../../src/core/capsule/observation.js'
 import { jsonDigest } from '../../../src/core/json/build.js'
+import type { DispatchRule, Upstream } from '../../../src/ports/upstream.js'
 import { type RawUpstream, rawUpstream } from '../../support/raw-upstream.js'
 import { ALLOWED, collector, complete, hmacUnder, RULE, request } from './harness.js'
 

@@ -1,13 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { Upstream } from '../../../src/adapters/http-client/upstream.js'
+import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import {
   createToken,
   ROLES,
   type Role,
   revokeTokens,
 } from '../../../src/adapters/identity/tokens.js'
+import { adminTokens } from '../../../src/app/admin.js'
 import { systemClock } from '../../../src/app/clock.js'
 import type { RunningGate } from '../../../src/app/open-gate.js'
 import { type VerdictTold, watchVerdicts } from '../../../src/app/telemetry/watch-verdicts.js'
@@ -15,11 +16,12 @@ import type { HttpCall } from '../../../src/core/call/call.js'
 import type { Answer } from '../../../src/gate/answer/answer.js'
 import type { GateReport } from '../../../src/gate/context.js'
 import type { Sources } from '../../../src/mounts/admin/approvals/sources.js'
-import { type AdminTokens, adminTokens } from '../../../src/mounts/admin/authenticate.js'
 import type { AdminLimits } from '../../../src/mounts/admin/limits.js'
 import { createReadiness } from '../../../src/mounts/admin/readiness.js'
 import { createMetrics } from '../../../src/mounts/admin/routes/metrics.js'
 import { createAdmin } from '../../../src/mounts/admin/server.js'
+import type { AdminTokens } from '../../../src/ports/admin.js'
+import type { Upstream } from '../../../src/ports/upstream.js'
 import { PAYMENTS } from '../../support/manifests.js'
 import { type Rig, type RigOptions, refund, rig, sending, upstreamTo } from '../../support/rig.js'
 
@@ -109,6 +111,7 @@ export async function startPlane(
     limits,
     readiness: createReadiness({ gate, upstreams: { default: upstreamOrigin ?? origin } }),
     tokens: known,
+    crypto: nodeCrypto,
     clock: base.gate.parts.clock,
     ids: base.gate.parts.ids,
     ...(sources === undefined ? {} : { sources: sources(known) }),

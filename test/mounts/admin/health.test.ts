@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
+import { attachAdmin } from '../../../src/app/admin.js'
 import { systemClock } from '../../../src/app/clock.js'
 import { createMetrics } from '../../../src/mounts/admin/routes/metrics.js'
-import { attachAdmin } from '../../../src/mounts/admin/server.js'
 import { OTHER_TOKEN } from '../../support/rig.js'
 import { type Plane, startPlane } from './harness.js'
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { hashToken } from '../../../src/adapters/identity/tokens.js'
-import type { Principal } from '../../../src/mounts/admin/route.js'
 import { createSessions } from '../../../src/mounts/approver/session.js'
 import { STYLE } from '../../../src/mounts/approver/style.js'
+import type { Principal } from '../../../src/ports/admin.js'
 import { detail, type Plane, startPlane, waiting } from './harness.js'
 
 describe('sessions', () => {
@@ -12,14 +12,15 @@ describe('sessions', () => {
   function rig() {
     let now = 0
     const tokens = new Map<string, Principal | null>([[hashToken('t'), person]])
-    const sessions = createSessions(() => tokens, { monotonic: () => now }, ids)
+    const held = { hash: hashToken, held: () => tokens }
+    const sessions = createSessions(held, { monotonic: () => now }, ids)
     const opened = sessions.open('t', false)
     if (opened === null) throw new Error('not opened')
     return {
       tokens,
       sessions,
       ...opened,
-      door: opened.session.door,
+      pathId: opened.session.pathId,
       pass: (ms: number) => {
         now += ms
       },
@@ -36,66 +37,66 @@ describe('sessions', () => {
     }
   })
 
-  it('needs door and secret together', () => {
-    const { sessions, door, secret } = rig()
+  it('needs path and secret together', () => {
+    const { sessions, pathId, secret } = rig()
     const other = sessions.open('t', false)
-    expect(sessions.find(door, secret)).not.toBeNull()
-    expect(sessions.find(door, null)).toBeNull()
-    expect(sessions.find(door, other?.secret ?? '')).toBeNull()
-    expect(sessions.find(other?.session.door ?? '', secret)).toBeNull()
+    expect(sessions.find(pathId, secret)).not.toBeNull()
+    expect(sessions.find(pathId, null)).toBeNull()
+    expect(sessions.find(pathId, other?.secret ?? '')).toBeNull()
+    expect(sessions.find(other?.session.pathId ?? '', secret)).toBeNull()
   })
 
   it('changes the secret every five minutes; the old one works a moment longer, for what is under way', () => {
-    const { sessions, door, secret, pass } = rig()
+    const { sessions, pathId, secret, pass } = rig()
     pass(5 * 60_000)
-    const renewed = sessions.find(door, secret)?.renewed ?? ''
+    const renewed = sessions.find(pathId, secret)?.renewed ?? ''
     expect(renewed).toMatch(/^[\w-]{43}$/)
-    expect(sessions.find(door, secret)).toMatchObject({ renewed: null })
-    expect(sessions.find(door, renewed)).toMatchObject({ renewed: null })
+    expect(sessions.find(pathId, secret)).toMatchObject({ renewed: null })
+    expect(sessions.find(pathId, renewed)).toMatchObject({ renewed: null })
     pass(10_000)
-    expect(sessions.find(door, secret)).toBeNull()
-    expect(sessions.find(door, renewed)).not.toBeNull()
+    expect(sessions.find(pathId, secret)).toBeNull()
+    expect(sessions.find(pathId, renewed)).not.toBeNull()
   })
 
   it('ends an hour after sign-in, however often it was used', () => {
-    const { sessions, door, secret, pass } = rig()
+    const { sessions, pathId, secret, pass } = rig()
     let current = secret
     for (let minute = 1; minute < 60; minute++) {
       pass(60_000)
-      current = sessions.find(door, current)?.renewed ?? current
+      current = sessions.find(pathId, current)?.renewed ?? current
     }
-    expect(sessions.find(door, current)).not.toBeNull()
+    expect(sessions.find(pathId, current)).not.toBeNull()
     pass(60_000)
-    expect(sessions.find(door, current)).toBeNull()
+    expect(sessions.find(pathId, current)).toBeNull()
   })
 
   it('ends with its token, and follows what the token became', () => {
-    const { sessions, door, secret, tokens } = rig()
+    const { sessions, pathId, secret, tokens } = rig()
     tokens.set(hashToken('t'), { ...person, groups: ['finance'] })
-    expect(sessions.find(door, secret)?.session.principal.groups).toEqual(['finance'])
+    expect(sessions.find(pathId, secret)?.session.principal.groups).toEqual(['finance'])
     tokens.delete(hashToken('t'))
-    expect(sessions.find(door, secret)).toBeNull()
+    expect(sessions.find(pathId, secret)).toBeNull()
     tokens.set(hashToken('t'), person)
-    expect(sessions.find(door, secret)).toBeNull()
+    expect(sessions.find(pathId, secret)).toBeNull()
   })
 
   it('keeps sixteen a token at most: the oldest goes', () => {
-    const { sessions, door, secret } = rig()
+    const { sessions, pathId, secret } = rig()
     for (let i = 0; i < 15; i++) sessions.open('t', false)
-    expect(sessions.find(door, secret)).not.toBeNull()
+    expect(sessions.find(pathId, secret)).not.toBeNull()
     sessions.open('t', false)
-    expect(sessions.find(door, secret)).toBeNull()
+    expect(sessions.find(pathId, secret)).toBeNull()
   })
 })
 
 describe('forms over HTTP', () => {
   let plane: Plane
-  let door: string
+  let inside: string
   let cookie: string
   beforeAll(async () => {
     plane = await startPlane({ limits: { refusalsPerMinute: 20, requestsPerMinute: 100_000 } })
     const answered = await login(plane.tokens.approver)
-    door = answered.headers.get('location') ?? ''
+    inside = answered.headers.get('location') ?? ''
     cookie = (answered.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   })
   afterAll(() => plane.close())
@@ -121,7 +122,7 @@ describe('forms over HTTP', () => {
   }
   async function form() {
     const item = await waiting(plane, randomBytes(4).toString('hex'))
-    const path = `${door}/${item.approval_id}`
+    const path = `${inside}/${item.approval_id}`
     const text = await (await get(path, { cookie })).text()
     const fields = {
       csrf: field(text, 'csrf'),
@@ -134,7 +135,7 @@ describe('forms over HTTP', () => {
   }
   const open = async (id: string) => (await detail(plane, id)).state === 'pending'
 
-  it('decides with cookie, door and token of the form', async () => {
+  it('decides with cookie, path and token of the form', async () => {
     const { item, path, fields } = await form()
     expect((await post(path, fields, { cookie })).status).toBe(303)
     expect(await open(item.approval_id)).toBe(false)
@@ -148,8 +149,8 @@ describe('forms over HTTP', () => {
       401,
     ],
     [
-      'another door',
-      ({ path, fields }) => post(path.replace(door, '/approvals/in/x'), fields, { cookie }),
+      'another path',
+      ({ path, fields }) => post(path.replace(inside, '/approvals/in/x'), fields, { cookie }),
       401,
     ],
     [
@@ -234,7 +235,7 @@ describe('forms over HTTP', () => {
   })
 
   it('sends pages that may load nothing and be framed by nobody', async () => {
-    const answered = await get(door, { cookie })
+    const answered = await get(inside, { cookie })
     const policy = answered.headers.get('content-security-policy') ?? ''
     expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]+';/)
     expect(policy).toContain("frame-ancestors 'none'")

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
-import { createSources } from '../../../src/mounts/admin/approvals/sources.js'
+import { approvalSources } from '../../../src/app/admin.js'
 import type { Answered } from '../admin/harness.js'
 import { type Detail, detail, type Plane, startPlane, tokenFor, waiting } from './harness.js'
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   const secret = (name: string) => ({ kind: 'env', name }) as const
   plane = await startPlane({
     sources: (tokens) =>
-      createSources(
+      approvalSources(
         {
           chat: {
             secret: secret('CHAT'),

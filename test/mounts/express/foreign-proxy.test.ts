@@ -4,7 +4,7 @@ import { Transform } from 'node:stream'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { createProxyMiddleware, fixRequestBody, responseInterceptor } from 'http-proxy-middleware'
-import { type AppHandler, gate } from '../../../src/mounts/express/index.js'
+import { type AppHandler, gate } from '../../../src/express.js'
 import {
   type Behaviour,
   MISBEHAVIOURS,

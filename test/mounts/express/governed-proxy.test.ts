@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { fixRequestBody } from 'http-proxy-middleware'
-import { type GovernedProxy, governedProxy } from '../../../src/mounts/express/index.js'
+import { type GovernedProxy, governedProxy } from '../../../src/express.js'
 import {
   answering,
   type Behaviour,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import express5 from 'express'
 import type { RunningGate } from '../../../src/app/open-gate.js'
 import type { Capsule } from '../../../src/core/capsule/model.js'
-import { type GateMiddleware, type GuardOptions, gate } from '../../../src/mounts/express/index.js'
+import { type GateMiddleware, type GuardOptions, gate } from '../../../src/express.js'
 import { type Rig, type RigOptions, rig, TOKEN } from '../../support/rig.js'
 
 /** Express 4 under another name, without types of its own; what is used of it here is the same. */

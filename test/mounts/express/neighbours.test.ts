@@ -3,7 +3,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { gate } from '../../../src/mounts/express/index.js'
+import { nodeHashing } from '../../../src/adapters/http-client/hashing.js'
+import { gate } from '../../../src/express.js'
 import { type HandlerEnd, intercept } from '../../../src/mounts/express/intercept.js'
 import { ask, parseAnswer, rawClient } from '../proxy/harness.js'
 import { get, post, type Stand, startApp } from './harness.js'
@@ -184,6 +185,7 @@ it.each([
         jsonLimit: 1,
         wantsTrailers: false,
         stallMs: 50,
+        hashing: nodeHashing,
         salted: null,
         answeredTwice: () => undefined,
       })

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { loadConfig } from '../../../src/config/load.js'
 import type { Capsule } from '../../../src/core/capsule/model.js'
+import { gate as middleware } from '../../../src/express.js'
 import { createGate, type EmbeddedGate, GateError } from '../../../src/index.js'
-import { gate as middleware } from '../../../src/mounts/express/index.js'
 import {
   answering,
   type Behaviour,

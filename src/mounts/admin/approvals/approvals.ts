@@ -3,18 +3,12 @@ import type { ApprovalDocument } from '../../../core/approval/document.js'
 import { shownTwice } from '../../../core/approval/show.js'
 import type { Plain } from '../../../core/json/value.js'
 import type { Decider } from '../../../gate/approval/decide/model.js'
+import type { Principal } from '../../../ports/admin.js'
 import type { Approval } from '../../../ports/state.js'
 import { AdminProblem } from '../problem.js'
-import { type Admin, json, type Principal, route } from '../route.js'
+import { type Admin, answering, json, route } from '../route.js'
 import { actionId, digest, name } from '../routes/schemas.js'
-import {
-  CODES,
-  DECISION_PROBLEMS,
-  decide,
-  decisionAnswer,
-  decisionBody,
-  sentence,
-} from './decide.js'
+import { DECISION_PROBLEMS, decide, decisionAnswer, decisionBody, refusedAs } from './decide.js'
 import { approvalSummary, argumentsDigest, mayRead, rolesOf, summaryOf } from './view.js'
 
 const id = z.strictObject({ approval_id: actionId })
@@ -32,14 +26,7 @@ export const approvalList = route({
     agent: name.optional(),
     mine: z.string().optional(),
   }),
-  answers: {
-    200: [
-      {
-        type: 'application/json',
-        schema: z.strictObject({ approvals: z.array(approvalSummary) }),
-      },
-    ],
-  },
+  answers: answering({ approvals: z.array(approvalSummary) }),
   async handle({ query, principal }, { gate }) {
     const { state = 'open', tool, agent, mine } = query
     const all = state === 'decided' ? await gate.read.endedApprovals() : await gate.read.approvals()
@@ -48,7 +35,7 @@ export const approvalList = route({
         (state === 'open' || state === 'decided' || approval.state.kind === state) &&
         (tool === undefined || approval.tool === tool) &&
         (agent === undefined || approval.agent === agent) &&
-        (mine === undefined || (principal !== null && mayRead(principal, approval))),
+        (mine === undefined || mayRead(principal, approval)),
     )
     return json({ approvals: wanted.map((approval) => summaryOf(approval, gate.read)) })
   },
@@ -62,21 +49,16 @@ export const approvalById = route({
     'anything else does not exist for them.',
   roles: ['approver', 'auditor', 'operator'],
   params: id,
-  answers: {
-    200: [
-      {
-        type: 'application/json',
-        schema: approvalSummary.extend({
-          document_state: z.enum(['present', 'erased', 'missing', 'damaged']),
-          document: z.looseObject({ document: z.literal('gate.approval/v1') }).nullable(),
-          /** JSON-DIGEST of `document.arguments`: what an approval system that showed them sends back. */
-          arguments_digest: digest.nullable(),
-          /** Agent, tool and arguments as people are shown them: nothing hidden, and as they are sent. */
-          shown: z.string().nullable(),
-        }),
-      },
-    ],
-  },
+  answers: answering(
+    approvalSummary.extend({
+      document_state: z.enum(['present', 'erased', 'missing', 'damaged']),
+      document: z.looseObject({ document: z.literal('gate.approval/v1') }).nullable(),
+      /** JSON-DIGEST of `document.arguments`: what an approval system that showed them sends back. */
+      arguments_digest: digest.nullable(),
+      /** Agent, tool and arguments as people are shown them: nothing hidden, and as they are sent. */
+      shown: z.string().nullable(),
+    }),
+  ),
   problems: ['not_found'],
   async handle({ params, principal }, admin) {
     const approval = await readable(params.approval_id, principal, admin)
@@ -87,7 +69,7 @@ export const approvalById = route({
       ...(found.state === 'present'
         ? {
             document: found.document,
-            arguments_digest: argumentsDigest(found.document),
+            arguments_digest: argumentsDigest(found.document, admin.crypto),
             shown: shownTwice(askedIn(found.document)),
           }
         : { document: null, arguments_digest: null, shown: null }),
@@ -105,11 +87,11 @@ const askedIn = ({ agent, tool, arguments: args, not_judged }: ApprovalDocument)
 /** The approval, if it exists for this principal; an id is no oracle. */
 export async function readable(
   approvalId: string,
-  principal: Principal | null,
+  principal: Principal,
   { gate }: Pick<Admin, 'gate'>,
 ): Promise<Approval> {
   const approval = await gate.read.approval(approvalId)
-  if (approval === null || principal === null || !mayRead(principal, approval)) {
+  if (approval === null || !mayRead(principal, approval)) {
     throw new AdminProblem('not_found', 'There is no such request.')
   }
   return approval
@@ -124,10 +106,9 @@ export const approvalDecide = route({
   roles: ['approver'],
   params: id,
   body: decisionBody,
-  answers: { 200: [{ type: 'application/json', schema: decisionAnswer }] },
+  answers: answering(decisionAnswer),
   problems: DECISION_PROBLEMS,
   async handle({ params, body, principal }, admin) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     await readable(params.approval_id, principal, admin)
     return json(await decide(params.approval_id, body, deciderOf(principal, 'token'), admin))
   },
@@ -142,16 +123,13 @@ export const approvalReopen = route({
   roles: ['approver', 'operator'],
   params: id,
   body: z.strictObject({ reason: z.string().max(2000).default('') }),
-  answers: {
-    200: [{ type: 'application/json', schema: z.strictObject({ reopened: actionId }) }],
-  },
+  answers: answering({ reopened: actionId }),
   problems: DECISION_PROBLEMS,
   async handle({ params, body, principal }, admin) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     await readable(params.approval_id, principal, admin)
     const by = { decider: deciderOf(principal, 'token'), reason: body.reason }
     const done = await admin.gate.reopen(params.approval_id, by)
-    if (done.kind === 'refused') throw new AdminProblem(CODES[done.why], sentence(done.detail))
+    if (done.kind === 'refused') throw refusedAs(done)
     return json({ reopened: params.approval_id })
   },
 })

@@ -29,7 +29,7 @@ export const decisionBody = z.discriminatedUnion('decision', [
     bounds: z.record(z.string(), z.unknown()),
   }),
 ])
-export type DecisionBody = z.infer<typeof decisionBody>
+type DecisionBody = z.infer<typeof decisionBody>
 
 export const decisionAnswer = z.strictObject({
   approval_id: actionId,
@@ -43,7 +43,7 @@ export const decisionAnswer = z.strictObject({
 })
 export type DecisionAnswer = z.infer<typeof decisionAnswer>
 
-export const CODES: Readonly<Record<Refusal, AdminCode>> = {
+const CODES: Readonly<Record<Refusal, AdminCode>> = {
   unknown: 'not_found',
   frozen: 'frozen',
   digest_mismatch: 'digest_mismatch',
@@ -69,7 +69,7 @@ export const DECISION_PROBLEMS = [
 
 /**
  * One way in for every channel: API, page and approval systems differ only in how they came to know
- * the decider. A decision delivered again gets the first answer; a different one is told what came first.
+ * the decider. A decision delivered again gets the first answer; a different one is refused.
  */
 export async function decide(
   approvalId: string,
@@ -79,7 +79,7 @@ export async function decide(
 ): Promise<DecisionAnswer> {
   const { gate } = admin
   if (body.decision === 'approve' || body.decision === 'approve_with_bounds') {
-    // Nobody approves what nobody can read any more (promise 5).
+    // What can no longer be read cannot be approved (promise 5).
     const approval = await gate.read.approval(approvalId)
     const seen = approval?.documentDigest === body.digest
     if (approval !== null && seen && (await gate.read.document(approval)).state !== 'present') {
@@ -93,19 +93,14 @@ export async function decide(
     decider,
     outcome: outcomeOf(body),
   })
-  if (done.kind === 'refused') throw new AdminProblem(CODES[done.why], sentence(done.detail))
-  return {
-    approval_id: approvalId,
-    state: done.state,
-    votes: done.votes,
-    quorum: done.quorum,
-    capsule_id: done.capsuleId,
-    repeated: done.repeated,
-  }
+  if (done.kind === 'refused') throw refusedAs(done)
+  const { state, votes, quorum, capsuleId: capsule_id, repeated } = done
+  return { approval_id: approvalId, state, votes, quorum, capsule_id, repeated }
 }
 
-export const sentence = (detail: string): string =>
-  `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
+/** The gate's refusal as a problem; its detail becomes a sentence. */
+export const refusedAs = ({ why, detail }: { why: Refusal; detail: string }): AdminProblem =>
+  new AdminProblem(CODES[why], `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`)
 
 function outcomeOf(body: DecisionBody): Outcome {
   const said = body.reason === undefined ? {} : { reason: body.reason }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Plain } from '../../../core/json/value.js'
 import { AdminProblem } from '../problem.js'
-import { json, route } from '../route.js'
+import { answering, json, route } from '../route.js'
 import { actionId, name, time } from '../routes/schemas.js'
 
 /** Name → constraint in the manifest's short form; read against the tool by the gate. */
@@ -21,17 +21,17 @@ export const grantList = route({
   summary:
     'Standing grants that can still be used. Bounds are thresholds: no agent ever sees them.',
   roles: ['auditor', 'operator'],
-  answers: {
-    200: [{ type: 'application/json', schema: z.strictObject({ grants: z.array(grant) }) }],
-  },
-  handle: async (_, { gate }) =>
-    json({
-      grants: (await gate.read.standingGrants()).map(({ expiresAt, usesLeft, ...rest }) => ({
+  answers: answering({ grants: z.array(grant) }),
+  async handle(_, { gate }) {
+    const grants = (await gate.read.standingGrants()).map(
+      ({ expiresAt: expires_at, usesLeft: uses_left, ...rest }) => ({
         ...rest,
-        expires_at: expiresAt,
-        uses_left: usesLeft,
-      })),
-    }),
+        expires_at,
+        uses_left,
+      }),
+    )
+    return json({ grants })
+  },
 })
 
 export const grantCreate = route({
@@ -42,19 +42,12 @@ export const grantCreate = route({
     'What runs under it is recorded as policy, never as a human.',
   roles: ['operator'],
   body: z.strictObject({ agent: name, tool: name, bounds, expires_at: time, uses: z.int() }),
-  answers: {
-    201: [{ type: 'application/json', schema: z.strictObject({ grant: actionId }) }],
-  },
+  answers: answering({ grant: actionId }, 201),
   problems: ['grant_invalid', 'record_unavailable'],
   async handle({ body, principal }, { gate }) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
-    const { agent, tool, uses, expires_at: expiresAt } = body
-    const by = principal.name
-    const order = { agent, tool, uses, expiresAt, by }
-    const done = await gate.issueStanding({
-      ...order,
-      bounds: body.bounds as { [name: string]: Plain },
-    })
+    const { expires_at: expiresAt, ...order } = body
+    const bounds = body.bounds as { [name: string]: Plain }
+    const done = await gate.issueStanding({ ...order, expiresAt, bounds, by: principal.name })
     if (done.kind === 'refused') throw new AdminProblem('grant_invalid', done.problems.join('; '))
     return json({ grant: done.grant }, 201)
   },
@@ -66,12 +59,9 @@ export const grantDelete = route({
   summary: 'Revokes a standing grant: in force for the next call, and for calls not yet reserved.',
   roles: ['operator'],
   params: z.strictObject({ grant: actionId }),
-  answers: {
-    200: [{ type: 'application/json', schema: z.strictObject({ revoked: actionId }) }],
-  },
+  answers: answering({ revoked: actionId }),
   problems: ['not_found', 'record_unavailable'],
   async handle({ params, principal }, { gate }) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     if (!(await gate.read.isStanding(params.grant))) {
       throw new AdminProblem('not_found', 'There is no such standing grant.')
     }

@@ -1,22 +1,13 @@
+import type { IncomingMessage } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { z } from 'zod'
-import { nodeCrypto } from '../../../adapters/crypto-node.js'
-import type { SourceConfig } from '../../../config/model.js'
-import { readSecret } from '../../../config/secret-ref.js'
-import { hex } from '../../../core/bytes/hex.js'
 import { fromUtf8 } from '../../../core/bytes/text.js'
+import { bytesDigest } from '../../../core/json/build.js'
 import type { Decider } from '../../../gate/approval/decide/model.js'
-import type { AdminTokens } from '../authenticate.js'
-import { readLimited } from '../body.js'
-import {
-  DECISIONS_PER_MINUTE,
-  type DecisionLimits,
-  decisionLimits,
-  signedBy,
-  within,
-} from '../decision-limits.js'
+import type { AdminTokens } from '../../../ports/admin.js'
+import { type DecisionLimits, signedBy, within } from '../limits.js'
 import { AdminProblem } from '../problem.js'
-import { type Admin, json, type Principal, route } from '../route.js'
+import { type Admin, answering, json, route } from '../route.js'
 import { actionId, digest } from '../routes/schemas.js'
 import {
   DECISION_PROBLEMS,
@@ -27,35 +18,22 @@ import {
 } from './decide.js'
 import { argumentsDigest, rolesOf } from './view.js'
 
+/** An approval system that may deliver decisions. */
+export type Source = {
+  /** Read for every message; null when it cannot be had. */
+  secret(): string | null
+  readonly asserts_people: boolean
+  /** The system's own id of a person → the name of an approver's token here. */
+  readonly people: { readonly [id: string]: string }
+  readonly roles: readonly string[]
+}
 export type Sources = {
-  readonly byName: ReadonlyMap<string, SourceConfig>
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** Those who hold an approver's token now, by name. */
-  readonly approver: (name: string) => Principal | null
+  readonly byName: ReadonlyMap<string, Source>
+  readonly tokens: Pick<AdminTokens, 'held'>
   readonly deliveries: Map<string, Delivery>
   readonly limits: DecisionLimits
 }
 type Delivery = { readonly body: string; readonly answer: Promise<DecisionAnswer> }
-
-export const createSources = (
-  sources: { readonly [name: string]: SourceConfig },
-  tokens: AdminTokens,
-  env: Sources['env'],
-  perMinute = DECISIONS_PER_MINUTE,
-): Sources => ({
-  byName: new Map(Object.entries(sources)),
-  env,
-  limits: decisionLimits(perMinute),
-  approver(name) {
-    for (const principal of tokens().values()) {
-      if (principal?.role === 'approver' && principal.name === name && !principal.machine) {
-        return principal
-      }
-    }
-    return null
-  },
-  deliveries: new Map(),
-})
 
 const delivery = z.looseObject({
   source: z.string().max(64),
@@ -78,7 +56,7 @@ export const decisionDelivery = route({
     'instead of a token; the body is that of a decision plus source, approval_id, person and, where the ' +
     'system vouches for people, shown_digest: the arguments_digest of what the person was shown.',
   roles: 'anyone',
-  answers: { 200: [{ type: 'application/json', schema: decisionAnswer }] },
+  answers: answering(decisionAnswer),
   problems: [
     'unauthenticated',
     'too_many_requests',
@@ -91,7 +69,7 @@ export const decisionDelivery = route({
     const { sources } = admin
     if (sources === undefined) throw new AdminProblem('unauthenticated')
     await within(sources.limits.peer, http)
-    const bytes = await readLimited(http, BODY_LIMIT)
+    const bytes = await readLimited(http)
     const body = fromUtf8(bytes)
     const read = delivery.safeParse(body === null ? null : parsed(body))
     // Before the signature is known to be right there is one answer to everything.
@@ -101,15 +79,16 @@ export const decisionDelivery = route({
     }
     const header = (name: string): string => http.get(name) ?? ''
     const id = header('webhook-id')
-    if (!isSigned(body, header, source, sources.env)) throw new AdminProblem('unauthenticated')
+    if (!isSigned(body, header, source)) throw new AdminProblem('unauthenticated')
     const { source: name, approval_id, person, shown_digest, ...rest } = read.data
     signedBy(name, http)
     await within(sources.limits.source, http)
     const said = decisionBody.safeParse(rest)
     if (!said.success) throw new AdminProblem('request_invalid', z.prettifyError(said.error))
     const decider = deciderOf(name, source, person, sources)
+    const sent = { key: `${name} ${id}`, body: bytesDigest(bytes, admin.crypto) }
     return json(
-      await once(`${name} ${id}`, bytes, sources.deliveries, async () => {
+      await once(sent, sources.deliveries, async () => {
         if (decider.kind === 'person') await checkShown(approval_id, shown_digest, admin)
         return decide(approval_id, said.data, decider, admin)
       }),
@@ -119,6 +98,18 @@ export const decisionDelivery = route({
 
 const BODY_LIMIT = 64 * 1024
 
+/** Whole and exact: what is signed is bytes, not a parsed value. */
+async function readLimited(request: IncomingMessage): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > BODY_LIMIT) throw new AdminProblem('too_large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -127,25 +118,21 @@ function parsed(text: string): unknown {
   }
 }
 
+const SIGNATURE = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
+
 /** Five minutes either way, by the library; a signature of another version does not count. */
 export function isSigned(
   body: string,
   header: (name: string) => string,
-  { secret }: SourceConfig,
-  env: Sources['env'],
+  { secret }: Pick<Source, 'secret'>,
 ): boolean {
-  const key = readSecret(secret, env)
-  if (!key.ok) throw new AdminProblem('record_unavailable', 'The secret of the source is gone.')
+  const key = secret()
+  if (key === null) {
+    throw new AdminProblem('record_unavailable', 'The secret of the source is gone.')
+  }
+  const headers = Object.fromEntries(SIGNATURE.map((name) => [name, header(name)]))
   try {
-    new Webhook(key.value).verify(
-      body,
-      {
-        'webhook-id': header('webhook-id'),
-        'webhook-timestamp': header('webhook-timestamp'),
-        'webhook-signature': header('webhook-signature'),
-      },
-      { jsonParse: false },
-    )
+    new Webhook(key).verify(body, headers, { jsonParse: false })
     return true
   } catch {
     return false
@@ -159,13 +146,14 @@ export function isSigned(
 async function checkShown(
   approvalId: string,
   shownDigest: string | undefined,
-  admin: Pick<Admin, 'gate'>,
+  admin: Pick<Admin, 'gate' | 'crypto'>,
 ): Promise<void> {
   const approval = await admin.gate.read.approval(approvalId)
   // Whether there is such a request is for the decision to say.
   if (approval === null) return
   const found = await admin.gate.read.document(approval)
-  if (found.state === 'present' && argumentsDigest(found.document) === shownDigest) return
+  if (found.state === 'present' && argumentsDigest(found.document, admin.crypto) === shownDigest)
+    return
   const what =
     shownDigest === undefined
       ? 'The decision has no shown_digest.'
@@ -179,19 +167,21 @@ async function checkShown(
 
 /**
  * A person only if the system vouches for people and names one who holds an approver's token now (L2).
- * A system that vouches for people and names nobody known is refused, not taken at its own word:
- * otherwise everybody in the chat could approve.
+ * A system that vouches for people and names no known person is refused, not taken at its own word:
+ * otherwise all members of the chat could approve.
  */
 export function deciderOf(
   name: string,
-  { asserts_people, people, roles }: SourceConfig,
+  { asserts_people, people, roles }: Omit<Source, 'secret'>,
   person: string | undefined,
-  { approver }: Sources,
+  { tokens }: Pick<Sources, 'tokens'>,
 ): Decider {
   if (!asserts_people) return { kind: 'machine', name, roles }
   const mapped = person !== undefined && Object.hasOwn(people, person) ? people[person] : undefined
-  const known = mapped === undefined ? null : approver(mapped)
-  if (known === null) {
+  const known = [...tokens.held().values()].find(
+    (holder) => holder?.role === 'approver' && holder.name === mapped && !holder.machine,
+  )
+  if (known === undefined || known === null) {
     throw new AdminProblem('not_asked', 'The person named is no approver here.')
   }
   return {
@@ -210,12 +200,10 @@ const MOST_DELIVERIES = 10_000
  * afterwards, and after a restart, the state of the approval answers a repetition the same way.
  */
 async function once(
-  key: string,
-  bytes: Uint8Array,
+  { key, body }: { readonly key: string; readonly body: string },
   deliveries: Map<string, Delivery>,
   run: () => Promise<DecisionAnswer>,
 ): Promise<DecisionAnswer> {
-  const body = hex(nodeCrypto.sha256(bytes))
   const before = deliveries.get(key)
   if (before !== undefined) {
     if (before.body !== body) throw new AdminProblem('delivery_reused')

@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import { nodeCrypto } from '../../../adapters/crypto-node.js'
 import { expiryInWords, rolesAt } from '../../../core/approval/deadline.js'
 import type { ApprovalDocument } from '../../../core/approval/document.js'
+import type { Crypto } from '../../../core/crypto/crypto.js'
 import { jsonDigest } from '../../../core/json/build.js'
 import { haltFor } from '../../../gate/operate/halt.js'
 import type { Read } from '../../../gate/read.js'
+import type { Principal } from '../../../ports/admin.js'
 import type { Approval } from '../../../ports/state.js'
-import type { Principal } from '../route.js'
 import { actionId, digest, time, verdict } from '../routes/schemas.js'
 
-/** What anybody who may list approvals sees of one: categories, ids and digests (promise 8). */
+/** What a principal who may list approvals sees of one: categories, ids and digests (promise 8). */
 export const approvalSummary = z.strictObject({
   approval_id: actionId,
   state: z.enum(['pending', 'approved', 'closed']),
@@ -18,7 +18,7 @@ export const approvalSummary = z.strictObject({
   closed_by: actionId.nullable(),
   /** The capsule that stands now: the open item's, or the one that ended it. */
   capsule_id: digest,
-  /** A person refused it and the same call is not put before anybody until then; null otherwise. */
+  /** A person refused it and the same call is not asked about again until then; null otherwise. */
   refused_until: time.nullable(),
   operator: z.string(),
   agent: z.string(),
@@ -85,5 +85,5 @@ export function mayRead(principal: Principal, { hitl, rung }: Approval): boolean
 }
 
 /** What a system that showed the arguments to a person sends back: JSON-DIGEST of the document's `arguments`. */
-export const argumentsDigest = (document: ApprovalDocument): string =>
-  jsonDigest(document.arguments, nodeCrypto)
+export const argumentsDigest = (document: ApprovalDocument, crypto: Crypto): string =>
+  jsonDigest(document.arguments, crypto)

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { ActionLines } from '../../../gate/read.js'
+import { ADMIN_ROLES } from '../../../ports/admin.js'
 import { AdminProblem } from '../problem.js'
-import { ADMIN_ROLES, json, route } from '../route.js'
+import { answering, json, route } from '../route.js'
 import { actionId, digest, time, verdict } from './schemas.js'
 
 const action = z.strictObject({
@@ -26,7 +27,7 @@ export const actionStatus = route({
   summary: 'What became of an action; digests and categories only.',
   roles: ADMIN_ROLES,
   params: z.strictObject({ action_id: actionId }),
-  answers: { 200: [{ type: 'application/json', schema: action }] },
+  answers: answering(action),
   problems: ['not_found'],
   async handle({ params }, { gate }) {
     const action = await gate.read.action(params.action_id)

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { statementOf } from '../../../gate/operate/prove.js'
+import { ADMIN_ROLES } from '../../../ports/admin.js'
 import { AdminProblem } from '../problem.js'
-import { ADMIN_ROLES, json, route } from '../route.js'
-import { capsule, digest, name, time, verdict } from './schemas.js'
+import { answering, json, route } from '../route.js'
+import { capsule, digest, name, paging, time, verdict } from './schemas.js'
 
-const READERS = ADMIN_ROLES
 const MAX_PAGE = 200
 
 export const capsuleList = route({
@@ -14,7 +14,7 @@ export const capsuleList = route({
     'Capsules, newest first; follow next_cursor until it is null. tool and agent are those of the call, refused ' +
     'or dispatched. Refusals of older versions name neither: they are found by agent only if their developer has ' +
     'that name, and never by tool.',
-  roles: READERS,
+  roles: ADMIN_ROLES,
   query: z.strictObject({
     verdict: verdict.optional(),
     tool: name.optional(),
@@ -22,34 +22,20 @@ export const capsuleList = route({
     decision: name.optional(),
     from: time.optional(),
     to: time.optional(),
-    cursor: z
-      .string()
-      .regex(/^[1-9]\d{0,15}$/)
-      .optional(),
-    limit: z
-      .string()
-      .regex(/^[1-9]\d{0,2}$/)
-      .optional(),
+    ...paging(3),
   }),
-  answers: {
-    200: [
-      {
-        type: 'application/json',
-        schema: z.strictObject({
-          capsules: z.array(
-            z.strictObject({
-              seq: z.int(),
-              at: time,
-              agent: z.string().nullable(),
-              tool: z.string().nullable(),
-              capsule,
-            }),
-          ),
-          next_cursor: z.string().nullable(),
-        }),
-      },
-    ],
-  },
+  answers: answering({
+    capsules: z.array(
+      z.strictObject({
+        seq: z.int(),
+        at: time,
+        agent: z.string().nullable(),
+        tool: z.string().nullable(),
+        capsule,
+      }),
+    ),
+    next_cursor: z.string().nullable(),
+  }),
   problems: ['archived'],
   async handle({ query: { cursor, limit, ...filter } }, { gate }) {
     const { entries, next } = await gate.read.capsules(filter, {
@@ -65,7 +51,7 @@ export const capsuleById = route({
   method: 'get',
   path: '/v1/capsules/{capsule_id}',
   summary: 'One capsule; `Accept: application/cose` gives the signed statement, byte for byte.',
-  roles: READERS,
+  roles: ADMIN_ROLES,
   params: z.strictObject({ capsule_id: digest }),
   answers: {
     200: [{ type: 'application/json', schema: capsule }, { type: 'application/cose' }],

@@ -99,11 +99,9 @@ async function follow(
 const drained = (response: Response): Promise<void> =>
   new Promise((resolve) => {
     const go = (): void => {
-      response.off('drain', go)
-      response.off('close', go)
+      response.off('drain', go).off('close', go)
       resolve()
     }
-    response.on('drain', go)
-    response.on('close', go)
+    response.on('drain', go).on('close', go)
     if (response.destroyed) go()
   })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type AbsentEvidence, sayAbsent } from '../../../gate/evidence/absent.js'
 import type { EvidencePart } from '../../../ports/evidence.js'
 import { type AdminCode, AdminProblem } from '../problem.js'
-import { json, route } from '../route.js'
+import { answering, json, route } from '../route.js'
 import { actionId, digest, name, time } from './schemas.js'
 
 const recordId = z.union([actionId, digest])
@@ -33,18 +33,11 @@ export const evidenceByAction = route({
     'The private record of an action, or the part that a line names by its digest, decrypted.',
   roles: ['auditor', 'operator'],
   params: z.strictObject({ action_id: recordId }),
-  answers: {
-    200: [
-      {
-        type: 'application/json',
-        schema: z.strictObject({
-          action_id: recordId,
-          parts: z.array(part),
-          absent: z.array(absent),
-        }),
-      },
-    ],
-  },
+  answers: answering({
+    action_id: recordId,
+    parts: z.array(part),
+    absent: z.array(absent),
+  }),
   problems: ['not_found', 'erased', 'evidence_missing', 'evidence_damaged'],
   async handle({ params }, { gate }) {
     const { action_id } = params
@@ -81,12 +74,9 @@ export const evidenceErase = route({
     z.strictObject({ subject: name }),
     z.strictObject({ operator: name, day: z.iso.date() }),
   ]),
-  answers: {
-    200: [{ type: 'application/json', schema: z.strictObject({ records: z.int() }) }],
-  },
+  answers: answering({ records: z.int() }),
   problems: ['record_unavailable'],
   async handle({ body, principal }, { gate }) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     return json(await gate.erase(body, principal.name))
   },
 })

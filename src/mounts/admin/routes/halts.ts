@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { HaltScope } from '../../../gate/operate/halt.js'
-import { sameScope } from '../../../gate/operate/halt.js'
+import { type HaltScope, sameScope } from '../../../gate/operate/halt.js'
+import { ADMIN_ROLES } from '../../../ports/admin.js'
 import { AdminProblem } from '../problem.js'
-import { ADMIN_ROLES, type Admin, json, route } from '../route.js'
+import { type Admin, answering, json, route } from '../route.js'
 import { name } from './schemas.js'
 
 const scope = z.union([
@@ -14,7 +14,7 @@ const state = z.strictObject({
   /** A halt that can match nothing this gate knows is told apart: in an emergency a typo is silence. */
   warning: z.string().nullable(),
 })
-const answers = { 200: [{ type: 'application/json', schema: state }] } as const
+const answers = answering(state)
 
 export const haltList = route({
   method: 'get',
@@ -34,7 +34,6 @@ export const haltCreate = route({
   answers,
   problems: ['record_unavailable'],
   async handle({ body, principal }, { gate }) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     await gate.halt(body.scope, principal.name)
     return json({ halts: gate.read.halts(), warning: matchesNothing(body.scope, gate) })
   },
@@ -52,7 +51,6 @@ export const haltDelete = route({
   answers,
   problems: ['not_found', 'record_unavailable'],
   async handle({ query, principal }, { gate }) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     const read = scope.safeParse(query)
     if (!read.success) throw new AdminProblem('request_invalid', 'query: kind and name disagree')
     if (!gate.read.halts().some((halt) => sameScope(halt, read.data))) {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { ADMIN_ROLES } from '../../../ports/admin.js'
 import { AdminProblem, problemDocument } from '../problem.js'
-import { ADMIN_ROLES, json, route } from '../route.js'
+import { answering, json, route } from '../route.js'
 import { problem } from './schemas.js'
 
 export const livez = route({
@@ -8,9 +9,7 @@ export const livez = route({
   path: '/livez',
   summary: 'The process answers; says nothing else, and needs no token.',
   roles: 'anyone',
-  answers: {
-    200: [{ type: 'application/json', schema: z.strictObject({ status: z.literal('ok') }) }],
-  },
+  answers: answering({ status: z.literal('ok') }),
   handle: () => json({ status: 'ok' }),
 })
 
@@ -23,26 +22,16 @@ export const readyz = route({
   roles: ADMIN_ROLES,
   query: z.strictObject({ verbose: z.string().optional() }),
   answers: {
-    200: [
-      {
-        type: 'application/json',
-        schema: z.strictObject({ ready: z.literal(true), checks: z.array(check).optional() }),
-      },
-    ],
-    503: [
-      {
-        type: 'application/json',
-        schema: problem.extend({ ready: z.literal(false), checks: z.array(check) }),
-      },
-    ],
+    ...answering({ ready: z.literal(true), checks: z.array(check).optional() }),
+    ...answering(problem.extend({ ready: z.literal(false), checks: z.array(check) }), 503),
   },
   async handle({ query }, { readiness }) {
     const checks = await readiness()
     const failing = checks.filter(({ ok }) => !ok)
     const verbose = query.verbose !== undefined
     if (failing.length === 0) return json({ ready: true, ...(verbose ? { checks } : {}) })
-    const told = failing.map(({ name, detail }) => `${name}: ${detail ?? 'failed'}`).join('; ')
-    const document = problemDocument(new AdminProblem('not_ready', told))
+    const detail = failing.map((check) => `${check.name}: ${check.detail ?? 'failed'}`).join('; ')
+    const document = problemDocument(new AdminProblem('not_ready', detail))
     return json({ ...document, ready: false, checks: verbose ? checks : failing }, 503)
   },
 })

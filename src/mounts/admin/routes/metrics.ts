@@ -1,25 +1,24 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { VerdictTold } from '../../../app/telemetry/watch-verdicts.js'
 import type { GateReport } from '../../../gate/context.js'
 import type { Gate } from '../../../gate/gate.js'
+import { ADMIN_ROLES } from '../../../ports/admin.js'
 import type { Clock } from '../../../ports/clock.js'
-import { ADMIN_ROLES, route } from '../route.js'
+import { route } from '../route.js'
 
-export type Metrics = {
-  verdict(told: VerdictTold): void
-  /** Counts what reports say of records that could not be written. */
-  report(event: Pick<GateReport, 'event'>): void
-  /** Gauges read the gate when they are asked. */
-  watch(gate: Pick<Gate, 'read'>): void
-  delivery(outcome: 'delivered' | 'retry' | 'dead', endpoint: string): void
-  text(): Promise<string>
+export type Metrics = ReturnType<typeof createMetrics>
+type RecordedVerdict = {
+  readonly verdict_class: string
+  readonly tool: string | null
+  readonly mode: string | null
+  readonly latency_ms: number | null
+  readonly upstream_ms: number | null
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const UNWRITTEN = new Set(['capsule_not_written', 'record_unavailable'])
 
 /** A registry of its own: two gates in one process do not share numbers. */
-export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
+export function createMetrics(clock: Pick<Clock, 'now'>) {
   const registry = new Registry()
   const registers = [registry]
   const verdicts = new Counter({
@@ -101,15 +100,17 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
     },
   })
   return {
-    verdict({ verdict_class, tool, mode, latency_ms, upstream_ms }) {
+    verdict({ verdict_class, tool, mode, latency_ms, upstream_ms }: RecordedVerdict): void {
       verdicts.inc({ verdict_class, tool: tool ?? '', mode: mode ?? '' })
       if (latency_ms !== null) decision.observe((latency_ms - (upstream_ms ?? 0)) / 1000)
       if (upstream_ms !== null) upstream.observe(upstream_ms / 1000)
     },
-    report({ event }) {
+    /** Counts reports of records that could not be written. */
+    report({ event }: Pick<GateReport, 'event'>): void {
       if (UNWRITTEN.has(event)) failures.inc()
     },
-    watch(running) {
+    /** Gauges read this gate when they are asked. */
+    watch(running: Pick<Gate, 'read'>): void {
       gate = running
       const { read } = running
       read.subscribe((line) => {
@@ -120,8 +121,9 @@ export function createMetrics(clock: Pick<Clock, 'now'>): Metrics {
         })
       })
     },
-    delivery: (outcome, endpoint) => deliveries.inc({ outcome, endpoint }),
-    text: () => registry.metrics(),
+    delivery: (outcome: 'delivered' | 'retry' | 'dead', endpoint: string): void =>
+      deliveries.inc({ outcome, endpoint }),
+    text: (): Promise<string> => registry.metrics(),
   }
 }
 

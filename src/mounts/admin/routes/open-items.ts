@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { ADMIN_ROLES } from '../../../ports/admin.js'
 import { AdminProblem } from '../problem.js'
-import { ADMIN_ROLES, json, route } from '../route.js'
-import { actionId, digest, time, verdict } from './schemas.js'
+import { answering, json, route } from '../route.js'
+import { actionId, digest, paging, time, verdict } from './schemas.js'
 
 const item = z.strictObject({
   capsule_id: digest,
@@ -25,28 +26,12 @@ export const openItems = route({
     'What is open by the predicate of seed §5.4.4, in two groups, in ledger order. All that await a decision ' +
     'come with the first page; blocked ones page by page: follow next_cursor until it is null.',
   roles: ADMIN_ROLES,
-  query: z.strictObject({
-    cursor: z
-      .string()
-      .regex(/^[1-9]\d{0,15}$/)
-      .optional(),
-    limit: z
-      .string()
-      .regex(/^[1-9]\d{0,3}$/)
-      .optional(),
+  query: z.strictObject(paging(4)),
+  answers: answering({
+    awaiting: z.array(item),
+    blocked: z.array(item),
+    next_cursor: z.string().nullable(),
   }),
-  answers: {
-    200: [
-      {
-        type: 'application/json',
-        schema: z.strictObject({
-          awaiting: z.array(item),
-          blocked: z.array(item),
-          next_cursor: z.string().nullable(),
-        }),
-      },
-    ],
-  },
   problems: ['archived'],
   async handle({ query: { cursor, limit } }, { gate }) {
     const awaiting = cursor === undefined ? await gate.read.awaiting() : []
@@ -66,25 +51,17 @@ export const closeItems = route({
     capsule_ids: z.array(digest).min(1).max(500),
     reason: z.string().min(1).max(2000),
   }),
-  answers: {
-    200: [
-      {
-        type: 'application/json',
-        schema: z.strictObject({
-          results: z.array(
-            z.strictObject({
-              capsule_id: digest,
-              result: z.enum(['closed', 'not_open', 'not_blocked', 'busy']),
-              resolved_by: digest.nullable(),
-            }),
-          ),
-        }),
-      },
-    ],
-  },
+  answers: answering({
+    results: z.array(
+      z.strictObject({
+        capsule_id: digest,
+        result: z.enum(['closed', 'not_open', 'not_blocked', 'busy']),
+        resolved_by: digest.nullable(),
+      }),
+    ),
+  }),
   problems: ['not_open', 'people_only', 'record_unavailable', 'archived'],
   async handle({ body, principal }, { gate }) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     if (principal.machine) throw new AdminProblem('people_only')
     const by = { person: { name: principal.name, assurance: 'L1' }, reason: body.reason } as const
     const results = await Promise.all(

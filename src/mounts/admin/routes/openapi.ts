@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { ADMIN_ROLES } from '../../../ports/admin.js'
 import { ADMIN_PROBLEMS, type AdminCode } from '../problem.js'
-import { ADMIN_ROLES, type Content, json, type Route, route } from '../route.js'
+import { answering, type Content, json, type Route, route } from '../route.js'
 import { problem } from './schemas.js'
 
 type Schema = Readonly<Record<string, unknown>>
@@ -92,8 +93,6 @@ export const openApi = (routes: () => readonly Route[]): Route =>
     path: '/v1/openapi.json',
     summary: 'This document.',
     roles: ADMIN_ROLES,
-    answers: {
-      200: [{ type: 'application/json', schema: z.looseObject({ openapi: z.literal('3.1.0') }) }],
-    },
+    answers: answering(z.looseObject({ openapi: z.literal('3.1.0') })),
     handle: () => json(openApiDocument(routes())),
   })

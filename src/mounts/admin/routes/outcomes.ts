@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AdminProblem } from '../problem.js'
-import { json, route } from '../route.js'
+import { answering, json, route } from '../route.js'
 import { actionId, capsule } from './schemas.js'
 
 export const outcomeCreate = route({
@@ -16,12 +16,9 @@ export const outcomeCreate = route({
     // A join key that stands in a public capsule (seed §5.2): an identifier, never prose.
     ref: z.string().regex(/^[^\s\p{C}]{1,512}$/u, 'a reference without spaces'),
   }),
-  answers: {
-    201: [{ type: 'application/json', schema: z.strictObject({ action_id: actionId, capsule }) }],
-  },
+  answers: answering({ action_id: actionId, capsule }, 201),
   problems: ['not_found', 'never_dispatched', 'in_flight', 'record_unavailable'],
   async handle({ body, principal }, { gate }) {
-    if (principal === null) throw new AdminProblem('unauthenticated')
     const { action_id, status, ref } = body
     const report = { actionId: action_id, status, ref, by: principal.name }
     const done = await gate.recordOutcome(report)

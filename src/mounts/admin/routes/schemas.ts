@@ -10,6 +10,13 @@ export const time = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+
 export const name = z.string().min(1).max(256)
 export const verdict = z.enum(VERDICT_CLASSES)
 
+const wholeNumber = (digits: number) => z.string().regex(new RegExp(`^[1-9]\\d{0,${digits - 1}}$`))
+/** Of lists that are read page by page; the cursor is the last page's `next_cursor`. */
+export const paging = (limitDigits: number) => ({
+  cursor: wholeNumber(16).optional(),
+  limit: wholeNumber(limitDigits).optional(),
+})
+
 /** The members lists and filters stand on; a capsule has more, and all of it is passed on. */
 export const capsule = z.looseObject({
   spec_version: z.string(),

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { BodyFraming } from '../../../src/adapters/http-client/response-head.js'
 import type { Header } from '../../../src/core/call/call.js'
+import type { BodyFraming } from '../../../src/core/http/response.js'
 import type { Held } from '../../../src/gate/memory.js'
 import type { Hold } from '../../../src/mounts/http/hold.js'
-import { createRelease, type Release } from '../../../src/mounts/http/machine.js'
 import { NOWHERE, type Outlet } from '../../../src/mounts/http/outlet.js'
+import { Release } from '../../../src/mounts/http/release.js'
 
 /** DESIGN §2.1 and §3 "Release", of the machine alone: whatever comes, in whatever order. */
 type Command =
@@ -186,7 +186,7 @@ describe('whatever comes', () => {
       fc.property(commands, holds, fc.func(fc.boolean()), (sequence, hold, slow) => {
         const room = hold.limit < 0 ? null : countedRoom(hold.limit)
         const seen = recordingOutlet((turn) => slow(turn))
-        const release = createRelease(seen.outlet, { ...hold, room }, (headers) => headers)
+        const release = new Release(seen.outlet, { ...hold, room }, (headers) => headers)
         const octets = counting()
         const taken: number[] = []
         let opened = false
@@ -255,7 +255,7 @@ describe('whatever comes', () => {
   it('memory of a whole answer is kept until it is out', () => {
     const room = countedRoom(10)
     const seen = recordingOutlet(() => false)
-    const release = createRelease(seen.outlet, { limit: 10, beyond: 'stream', room }, (all) => all)
+    const release = new Release(seen.outlet, { limit: 10, beyond: 'stream', room }, (all) => all)
     void release.head(200, [], { kind: 'chunked' })
     void release.data(Uint8Array.of(1, 2))
     release.complete(RECORDED)
@@ -270,7 +270,7 @@ describe('the reader of an event stream', () => {
   const events: Header[] = [['content-type', 'text/event-stream']]
   const opened = (headers: readonly Header[], beyond: Hold['beyond'] = 'stream') => {
     const seen = recordingOutlet(() => false)
-    const release = createRelease(seen.outlet, { limit: 9, beyond, room: null }, (all) => all)
+    const release = new Release(seen.outlet, { limit: 9, beyond, room: null }, (all) => all)
     void release.head(200, headers, { kind: 'chunked' })
     return { seen, release }
   }
@@ -286,7 +286,7 @@ describe('the reader of an event stream', () => {
 
   it('that was gone before the head cuts it too', () => {
     const seen = recordingOutlet(() => false)
-    const release = createRelease(
+    const release = new Release(
       seen.outlet,
       { limit: 9, beyond: 'stream', room: null },
       (all) => all,
@@ -298,7 +298,7 @@ describe('the reader of an event stream', () => {
   })
 
   it('that is not there at all cuts nothing: a call in the background is kept', () => {
-    const release = createRelease(NOWHERE, { limit: 9, beyond: 'drop', room: null }, (all) => all)
+    const release = new Release(NOWHERE, { limit: 9, beyond: 'drop', room: null }, (all) => all)
     void release.head(200, events, { kind: 'chunked' })
     void release.data(Uint8Array.of(1))
     expect(release.closedEventStream?.aborted).toBe(false)
@@ -314,7 +314,7 @@ it('a head that the medium refuses is cut, and no end follows it', () => {
       throw new RangeError('no such status')
     },
   }
-  const release = createRelease(outlet, { limit: -1, beyond: 'stream', room: null }, (all) => all)
+  const release = new Release(outlet, { limit: -1, beyond: 'stream', room: null }, (all) => all)
   expect(() => release.head(200, [], { kind: 'chunked' })).toThrow(RangeError)
   release.complete(RECORDED)
   expect(seen.said).toEqual(['cut'])

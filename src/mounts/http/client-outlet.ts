@@ -1,15 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Memory } from '../../gate/memory.js'
 import { type HoldTerms, holdFor } from './hold.js'
-import { type ClientHeaders, createRelease, type Release } from './machine.js'
+import type { ExchangeLimits } from './limits.js'
 import type { AnswerEnd, AnswerHead, Outlet } from './outlet.js'
+import { type ClientHeaders, Release } from './release.js'
 import { flat, gateHeaders, pairs } from './response-headers.js'
 
-export type ClientTerms = {
-  readonly wantsTrailers: boolean
-  /** A client that takes nothing for this long is gone; the observing goes on without it. */
-  readonly stallMs: number
-}
+export type ClientTerms = Pick<ExchangeLimits, 'stallMs'> & { readonly wantsTrailers: boolean }
+/** A few octets go to the kernel at once: no listener waits for them. */
+const SMALL = 16 * 1024
 export const GATE_TRAILERS = 'Gate-Verdict, Gate-Action, Gate-Capsule'
 
 /** The way out to a client over HTTP. Null: the answer must be held, and there is no memory for it. */
@@ -20,11 +19,11 @@ export function releaseTo(
   clientHeaders: ClientHeaders,
 ): Release | null {
   const hold = holdFor(terms, memory)
-  return hold === null ? null : createRelease(new ClientOutlet(res, terms), hold, clientHeaders)
+  return hold === null ? null : new Release(new ClientOutlet(res, terms), hold, clientHeaders)
 }
 
 // A class, because every call makes one and closures would cost it more.
-class ClientOutlet implements Outlet {
+export class ClientOutlet implements Outlet {
   readonly #res: ServerResponse
   readonly #terms: ClientTerms
   #draining: Promise<void> | null = null
@@ -64,32 +63,22 @@ class ClientOutlet implements Outlet {
     }
   }
 
-  start({ status, headers, framing }: AnswerHead, events: boolean): void {
-    const all = flat(headers)
-    if (framing.kind !== 'content_length' && this.#terms.wantsTrailers) {
-      all.push('trailer', GATE_TRAILERS)
-    }
-    this.#res.writeHead(status, all)
+  start(head: AnswerHead, events: boolean): void {
+    const all = flat(head.headers)
+    if (this.hasTrailers(head)) all.push('trailer', GATE_TRAILERS)
+    this.#res.writeHead(head.status, all)
     if (events) this.#res.flushHeaders()
   }
 
   write(octets: Uint8Array): undefined | Promise<void> {
-    const res = this.#res
-    if (res.write(octets)) return undefined
+    if (this.#res.write(octets)) return undefined
     // One read may bring many pieces: they all wait for the same drain.
-    this.#draining ??= drained(
-      res,
-      this.#terms.stallMs,
-      () => res.destroy(),
-      () => {
-        this.#draining = null
-      },
-    )
+    this.#draining ??= this.#drained()
     return this.#draining
   }
 
-  end({ framing }: AnswerHead, last: Uint8Array | null, { recorded, trailers }: AnswerEnd): void {
-    if (framing.kind !== 'content_length' && this.#terms.wantsTrailers) {
+  end(head: AnswerHead, last: Uint8Array | null, { recorded, trailers }: AnswerEnd): void {
+    if (this.hasTrailers(head)) {
       this.#res.addTrailers(pairs([...trailers, ...gateHeaders(recorded)]))
     }
     this.#res.end(last)
@@ -106,47 +95,49 @@ class ClientOutlet implements Outlet {
   }
 
   whenOut(size: number, tell: () => void): void {
-    whenOut(this.#res, size, tell)
-  }
-}
-
-/** Settles when the client takes more, is gone, or was given up; tells so before any other listener. */
-export function drained(
-  res: ServerResponse,
-  stallMs: number,
-  giveUp: () => void,
-  tell: () => void,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const over = (): void => {
-      clearTimeout(timer)
-      res.off('drain', over).off('close', over)
+    const { socket } = this.#res.req
+    if (size <= SMALL || this.#res.closed || socket.destroyed) {
       tell()
-      resolve()
+      return
     }
-    const timer = setTimeout(() => {
-      giveUp()
-      over()
-    }, stallMs)
-    res.prependListener('drain', over).on('close', over)
-  })
-}
-
-/** A few octets go to the kernel at once: no listener waits for them. */
-const SMALL = 16 * 1024
-
-export function whenOut(res: ServerResponse, size: number, tell: () => void): void {
-  const { socket } = res.req
-  if (size <= SMALL || res.closed || socket.destroyed) {
-    tell()
-    return
+    const over = (): void => {
+      this.#res.off('close', over)
+      // A response that never got the connection is told nothing of its end.
+      socket.off('close', over)
+      tell()
+    }
+    this.#res.on('close', over)
+    socket.on('close', over)
   }
-  const over = (): void => {
-    res.off('close', over)
-    // A response that never got the connection is told nothing of its end.
-    socket.off('close', over)
-    tell()
+
+  protected hasTrailers({ framing }: AnswerHead): boolean {
+    return framing.kind !== 'content_length' && this.#terms.wantsTrailers
   }
-  res.on('close', over)
-  socket.on('close', over)
+
+  protected isDraining(): boolean {
+    return this.#draining !== null
+  }
+
+  /** The client takes nothing. */
+  protected giveUp(): void {
+    this.#res.destroy()
+  }
+
+  /** Settles when the client takes more, is gone, or was given up; runs before any other listener. */
+  #drained(): Promise<void> {
+    const res = this.#res
+    return new Promise((resolve) => {
+      const over = (): void => {
+        clearTimeout(timer)
+        res.off('drain', over).off('close', over)
+        this.#draining = null
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        this.giveUp()
+        over()
+      }, this.#terms.stallMs)
+      res.prependListener('drain', over).on('close', over)
+    })
+  }
 }

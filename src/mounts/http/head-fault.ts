@@ -1,12 +1,7 @@
-import type { Header } from '../../core/call/call.js'
+import type { HttpCall } from '../../core/call/call.js'
 import { headerTwice, type Malformed } from '../../core/call/malformed.js'
 
-/** What node:http's strict parser lets through although two readers could disagree about it. */
-export type RequestLine = {
-  readonly method: string
-  readonly httpVersion: string
-  readonly headers: readonly Header[]
-}
+type Head = Pick<HttpCall, 'method' | 'headers'> & { readonly httpVersion: string }
 
 /** Fields whose second occurrence one server joins, another drops and a third prefers; each has a bit. */
 const ONCE: ReadonlyMap<string, number> = new Map(
@@ -30,8 +25,11 @@ const HOST = bitOf('host')
 const UPGRADE = bitOf('upgrade')
 const CONTENT_LENGTH = bitOf('content-length')
 
-/** Null: there is one way to read this head (DESIGN §3 "Reading requests"). */
-export function headFault({ method, httpVersion, headers }: RequestLine): Malformed | null {
+/**
+ * What node:http's strict parser lets through although two readers could disagree about it; null where
+ * there is one way to read this head (DESIGN §3 "Reading requests").
+ */
+export function headFault({ method, httpVersion, headers }: Head): Malformed | null {
   if (method === 'TRACE' || method === 'CONNECT') return 'method_not_served'
   let seen = 0
   let expect: string | null = null

@@ -1,30 +1,11 @@
-import type { BodyFraming } from '../../adapters/http-client/response-head.js'
-import type { ResponseSink } from '../../adapters/http-client/sink.js'
 import type { Header } from '../../core/call/call.js'
+import type { BodyFraming } from '../../core/http/response.js'
 import type { Held } from '../../gate/memory.js'
 import type { HeldResponse } from '../../ports/dispatch.js'
-import { isEventStream } from './event-stream.js'
+import type { ResponseSink } from '../../ports/upstream.js'
 import type { Hold } from './hold.js'
 import type { AnswerHead, Outlet } from './outlet.js'
-import type { Recorded } from './response-headers.js'
-
-/**
- * Lets an answer out (DESIGN §3 "Release"). Up to the hold limit nothing goes before the capsule is
- * durable; beyond it, and for event streams, everything goes at once but the end: the last octet under a
- * declared length, otherwise the end itself.
- */
-export type Release = ResponseSink & {
-  /** The head has gone out: what follows can only be the end, or a cut. */
-  started(): boolean
-  /** The whole answer, when it was kept. */
-  held(): HeldResponse | null
-  /** The record is durable: let the end go. */
-  complete(recorded: Recorded): void
-  /** There is no record, or no end: the client must see that something is missing. */
-  cut(): void
-  /** Nothing more is said: a stream without an end is cut, and memory is given back. */
-  over(): void
-}
+import { isEventStream, type Recorded } from './response-headers.js'
 
 /** What the client may see of the fields that were observed. */
 export type ClientHeaders = (headers: readonly Header[]) => readonly Header[]
@@ -45,18 +26,20 @@ type State =
 
 const NO_HEAD: AnswerHead = { status: 0, headers: [], framing: { kind: 'bodyless' } }
 
-export const createRelease = (outlet: Outlet, hold: Hold, clientHeaders: ClientHeaders): Release =>
-  new Machine(outlet, hold, clientHeaders)
-
-// A class, because every call makes one and closures would cost it more.
-class Machine implements Release {
+/**
+ * Lets a response out (DESIGN §3 "Release"). Up to the hold limit nothing goes before the capsule is
+ * durable; beyond it, and for event streams, everything goes at once but the end: the last octet under a
+ * declared length, otherwise the end itself. A class, because every call makes one and closures would
+ * cost it more.
+ */
+export class Release implements ResponseSink {
   readonly #outlet: Outlet
   readonly #hold: Hold
   readonly #clientHeaders: ClientHeaders
   #room: Held | null
   #state: State = 'waiting'
   #head = NO_HEAD
-  /** Null: the end is told apart from the octets. */
+  /** Null: the end is no matter of a length. */
   #declared: number | null = 0
   #events = false
   #trailers: readonly Header[] = []
@@ -121,16 +104,19 @@ class Machine implements Release {
   }
 
   // ── What is asked ──────────────────────────────────────────────────────────
+  /** The head has gone out: what follows can only be the end, or a cut. */
   started(): boolean {
     return this.#state === 'streaming' || this.#state === 'ended' || this.#state === 'cut'
   }
 
+  /** The whole response, when it was kept. */
   held(): HeldResponse | null {
     if (this.#state !== 'holding') return null
     return { status: this.#head.status, headers: this.#head.headers, body: this.#joined() }
   }
 
   // ── What is decided ────────────────────────────────────────────────────────
+  /** The record is durable: let the end go. */
   complete(recorded: Recorded): void {
     if (this.#isDone()) return
     const streamed = this.#state === 'streaming'
@@ -145,12 +131,14 @@ class Machine implements Release {
     else this.#outlet.whole(this.#head, this.#joined(), end)
   }
 
+  /** There is no record, or no end: the client must see that something is missing. */
   cut(): void {
     if (this.#isDone()) return
     this.#giveUp('cut')
     if (!this.#outlet.gone()) this.#outlet.cut()
   }
 
+  /** Nothing more is said: a stream without an end is cut, and memory is given back. */
   over(): void {
     if (this.#state === 'streaming') this.cut()
     else if (!this.#isDone()) this.#giveUp('over')

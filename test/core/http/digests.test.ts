@@ -2,11 +2,12 @@ import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
-import { ResponseBody } from '../../../src/adapters/http-client/response-body.js'
-import { witness } from '../../../src/adapters/http-client/witness.js'
+import { nodeHashing } from '../../../src/adapters/http-client/hashing.js'
+import { ResponseBody } from '../../../src/core/http/response-body.js'
+import { witness } from '../../../src/core/http/witness.js'
 import { jsonDigestOf } from '../../../src/core/json/build.js'
 import { parse } from '../../../src/core/json/parse.js'
-import { HEAD, hmacUnder, RULE } from './harness.js'
+import { HEAD, hmacUnder, RULE } from '../../adapters/http-client/harness.js'
 
 /** Where a digest is taken a shorter way, the shorter way gives the same digest. */
 const pieces = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 })
@@ -19,13 +20,14 @@ describe('the digest of a body', () => {
         const all = Buffer.concat(parts)
         const declared = missing === null ? null : all.length + missing
         const body = new ResponseBody({
+          hashing: nodeHashing,
           salted: key === null ? null : hmacUnder(key),
           hold: 1024,
           declared,
         })
         for (const part of parts) body.push(part)
         const wanted = key === null ? createHash('sha256') : createHmac('sha256', key)
-        const seen = body.seal()
+        const seen = body.finish()
         expect(seen.digest).toBe(wanted.update(all).digest('hex'))
         expect(seen.length).toBe(all.length)
         expect(Buffer.compare(seen.held ?? Buffer.alloc(0), all)).toBe(0)
@@ -35,11 +37,11 @@ describe('the digest of a body', () => {
 
   it('is of the octets as they came: memory used again afterwards does not change it', () => {
     for (const declared of [4, 8, null]) {
-      const body = new ResponseBody({ salted: null, hold: 0, declared })
+      const body = new ResponseBody({ hashing: nodeHashing, salted: null, hold: 0, declared })
       const memory = Buffer.from('true')
       body.push(memory)
       memory.fill('x')
-      expect(body.seal().digest).toBe(createHash('sha256').update('true').digest('hex'))
+      expect(body.finish().digest).toBe(createHash('sha256').update('true').digest('hex'))
     }
   })
 })
@@ -89,6 +91,7 @@ describe('the digest of a JSON answer', () => {
           'content_length',
           { digest, length: held.length, held },
           RULE,
+          nodeHashing,
         )
         if (seen.kind !== 'complete') throw new Error(seen.kind)
         const { binding, responseDigest } = seen.response.seen
