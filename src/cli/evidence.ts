@@ -7,8 +7,13 @@ import type { Data } from '../app/data/open.js'
 import { createErasures } from '../core/journal/erasures.js'
 import type { EvidenceDigest } from '../core/journal/evidence-digests.js'
 import { readLine } from '../core/journal/vocabulary.js'
-import { type AbsentEvidence, absentEvidence, dueIn, sayAbsent } from '../gate/evidence/absent.js'
-import { findEvidence } from '../gate/evidence/find.js'
+import {
+  type AbsentEvidence,
+  absentEvidence,
+  describeAbsent,
+  dueIn,
+  findEvidence,
+} from '../gate/evidence/find.js'
 import { type ErasureScope, eraseEvidence } from '../gate/operate/erase.js'
 import { shown } from '../mounts/admin/routes/evidence.js'
 import { type AdminTarget, adminOptions, callAdmin, namesGate } from './admin-client.js'
@@ -112,7 +117,7 @@ async function fromFolder(data: Data, folder: string, action_id: string): Promis
     due.push(...dueIn(line, action_id))
   }
   const absent = await absentEvidence(due, data.evidence, erasures.of)
-  if (found.state !== 'present') throw new Error(sayAbsent(action_id, absent))
+  if (found.state !== 'present') throw new Error(describeAbsent(action_id, absent))
   return { action_id, parts: found.value.map(shown), absent }
 }
 

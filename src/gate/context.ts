@@ -80,7 +80,7 @@ export type GateReport = {
 }
 
 // Each stage takes the previous stage's value and adds its own (DESIGN §3).
-export type Opened = {
+export type Begun = {
   readonly call: Call
   readonly actionId: string
   /** The capsule's own timestamp and the clock of every time-dependent constraint. */
@@ -89,7 +89,7 @@ export type Opened = {
   /** Who the credentials say is calling; the record names them from the start. */
   readonly identified: Identified
 }
-export type Recognized = Opened & {
+export type Recognized = Begun & {
   readonly identified: Agent
 }
 export type Matched = Recognized & {
@@ -153,8 +153,8 @@ export type MustAsk = {
   readonly readings: readonly BudgetReading[]
 }
 
-/** What is known when a call ends, however early: everything after `Opened` may be missing. */
-export type Known = Opened & Partial<Omit<Approved, keyof Opened>> & { readonly opening?: Opening }
+/** What is known when a call ends, however early: everything after `Begun` may be missing. */
+export type Known = Begun & Partial<Omit<Approved, keyof Begun>> & { readonly opening?: Opening }
 
 /** A human is being asked: what the record of the asking needs beside the call. */
 export type Opening = {

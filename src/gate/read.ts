@@ -16,17 +16,12 @@ import type { Approval, StandingGrant } from '../ports/state.js'
 import { type OwnAction, ownAction } from './answer/own-action.js'
 import { blockedAfter } from './approval/open-items.js'
 import type { Parts, World } from './context.js'
-import { type AbsentEvidence, absentEvidence, knownDue } from './evidence/absent.js'
-import { findEvidence } from './evidence/find.js'
+import { type AbsentEvidence, absentEvidence, findEvidence, knownDue } from './evidence/find.js'
 import type { EvidenceWatch } from './evidence/watch.js'
+import { type ActionLines, findAction } from './find-action.js'
 import { type Check, checksOf, watchVerification } from './operate/checks.js'
 import type { Halts } from './operate/halt.js'
 
-/** An action by its lines: one that was sent has a dispatch, one that ended a capsule. */
-export type ActionLines = {
-  readonly dispatched: LineOf<'ACTION_DISPATCHED'> | null
-  readonly concluded: LineOf<'CAPSULE'> | null
-}
 export type ShownDocument =
   | { readonly state: 'present'; readonly document: ApprovalDocument }
   | { readonly state: 'erased' | 'missing' | 'damaged' }
@@ -77,15 +72,7 @@ export type Read = {
 export function createRead(parts: Parts, watch: EvidenceWatch): Read {
   const { journal, state, evidence } = parts
   return {
-    async action(id) {
-      const lines = await journal.find(id)
-      if (lines.length === 0) return null
-      const capsules = lines.filter((line) => line.type === 'CAPSULE')
-      return {
-        dispatched: lines.find((line) => line.type === 'ACTION_DISPATCHED') ?? null,
-        concluded: capsules.find(({ capsule }) => capsule.action_id === id) ?? null,
-      }
-    },
+    action: (id) => findAction(id, parts),
     ownAction: (id, agent) => ownAction(id, agent, parts),
     async capsule(capsuleId) {
       const lines = await journal.find(capsuleId)

@@ -1,5 +1,4 @@
 import type { Bounds } from '../../../core/approval/bounds.js'
-import { type Assent, HumanDecision } from '../../../core/capsule/human.js'
 import type { By } from '../../../core/capsule/input.js'
 import { verifyEvent } from '../../../core/journal/event.js'
 import { bounds } from '../../../core/journal/lines/approval.js'
@@ -17,7 +16,8 @@ import {
 } from '../../../core/json/shape.js'
 import type { Approval, Vote } from '../../../ports/state.js'
 import type { Parts, Run } from '../../context.js'
-import { saltedPart } from '../../govern/dispatch.js'
+import { saltedPart } from '../../evidence/parts.js'
+import { humanDecision } from './record.js'
 
 /** A vote as the evidence store keeps it: who, and what exactly they said. */
 const voteEvidence = record({
@@ -40,7 +40,7 @@ type VoteEvidence = Of<typeof voteEvidence>
 export type Recalled = { readonly run: Run; readonly bounds: readonly Bounds[] }
 
 /**
- * On whose word an approved call runs. Nothing is taken from memory: each vote's signature is checked
+ * By whose decision an approved call runs. Nothing is taken from memory: each vote's signature is checked
  * again, its evidence must be the one it names, and enough distinct voters must remain. Null when that
  * cannot be shown any more (promise 4).
  */
@@ -58,7 +58,10 @@ export async function recallRun(approval: Approval, parts: Parts): Promise<Recal
   const last = people.at(-1)
   const by: By | null =
     enough && last !== undefined
-      ? { kind: 'human', decision: HumanDecision.authenticated(assentOf(approval, last)) }
+      ? {
+          kind: 'human',
+          decision: humanDecision(approval, last.said, 'approve', last.vote.line.at),
+        }
       : machine !== undefined && approval.hitl.quorum === 1
         ? { kind: 'grant', authority: machine.vote.voter }
         : null
@@ -101,16 +104,3 @@ async function recallVote(
     parts.tenant.isVoter(vote.voter, said.name)
   return same ? said : null
 }
-
-const assentOf = (
-  approval: Approval,
-  { vote, said }: { vote: Vote; said: VoteEvidence },
-): Assent => ({
-  decisionId: approval.approvalId,
-  requestDigest: approval.requestDigest,
-  documentDigest: approval.documentDigest,
-  approver: said.name,
-  assurance: said.assurance,
-  outcome: 'approve',
-  at: vote.line.at,
-})

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ActionLines } from '../../../gate/read.js'
+import type { ActionLines } from '../../../gate/find-action.js'
 import { AdminProblem } from '../problem.js'
 import { ADMIN_ROLES, json, route } from '../route.js'
 import { actionId, digest, time, verdict } from './schemas.js'
