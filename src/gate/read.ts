@@ -26,7 +26,7 @@ export type ShownDocument =
   | { readonly state: 'present'; readonly document: ApprovalDocument }
   | { readonly state: 'erased' | 'missing' | 'damaged' }
 
-/** What mounts may read of a gate. Everything comes through ports, so any driver can serve it. */
+/** What mounts may read of a gate, all of it through ports. */
 export type Read = {
   action(id: string): Promise<ActionLines | null>
   /** As the agent it belongs to may see it; null for all others. */
@@ -60,9 +60,9 @@ export type Read = {
   /** Each durable line in journal order, after the state has it. */
   subscribe(listener: (line: Line) => void): () => void
   checks(): readonly Check[]
-  /** Of older segments, which are read behind the running gate. */
+  /** Of older segments, which are verified in the background. */
   verification(): Check
-  /** Of the evidence that lines must have, which is compared behind the running gate. */
+  /** Of the evidence that lines must have, which is compared in the background. */
   evidenceRecords(): Check
   evidenceAbsent(): ReturnType<EvidenceWatch['absent']>
   /** Whether a record can be written at this moment. */

@@ -6,7 +6,7 @@ import { signed } from '../signed-event.js'
 import { claimItem } from './claim-item.js'
 import { type Transition, transition } from './transition.js'
 
-/** When something about an item is due, on the wall clock of the records (seed §5.4). */
+/** When an item is due next, for a reminder or its deadline, on the wall clock of the records (seed §5.4). */
 export function dueAt(approval: Approval): number {
   const deadline = Date.parse(approval.deadline.at)
   return Math.min(deadline, remindAt(approval) ?? deadline)
@@ -40,7 +40,7 @@ export async function expire(seen: Approval, parts: Parts): Promise<boolean> {
   }
 }
 
-/** A grant that was not used is a timeout, whatever its deferral said: a decision was made (DESIGN §3). */
+/** A grant that was not used is a timeout, also after a deferral: a decision was made (DESIGN §3). */
 function stepOf({ state, deadline, hitl, rung }: Approval): Pick<Transition, 'code' | 'deadline'> {
   if (state.kind === 'approved') return { code: 'approval_timed_out' }
   switch (deadline.onExpiry) {

@@ -3,7 +3,7 @@ import type { Parts } from '../context.js'
 import { decidedAction, writeCapsule } from '../write-capsule.js'
 import { grantEntry } from './decide/record.js'
 
-/** A capsule that asks a human, without the event that says whom and until when. */
+/** A capsule that opens an item, without its APPROVAL_OPENED line. */
 export type Unasked = {
   readonly capsule_id: string
   readonly decision_id: string

@@ -84,7 +84,7 @@ function sentOf(ending: Ending): Happened['sent'] {
   return { observation: ending.dispatched.observation, by, effect }
 }
 
-/** Null where the tool's response says it all. */
+/** Null where there is a response: its status is in the record. */
 function reasonOf(ending: Ending): Reason | null {
   if (ending.exit !== 'sent') return ending.reason
   const { observation } = ending.dispatched

@@ -19,7 +19,7 @@ import type { Parts, Run } from '../../context.js'
 import { saltedPart } from '../../evidence/parts.js'
 import { humanDecision } from './record.js'
 
-/** A vote as the evidence store keeps it: who, and what exactly they said. */
+/** A vote as the evidence store keeps it. */
 const voteEvidence = record({
   vote: only('gate.vote/v1'),
   approval_id: text,
@@ -45,28 +45,28 @@ export type Recalled = { readonly run: Run; readonly bounds: readonly Bounds[] }
  * cannot be shown any more (promise 4).
  */
 export async function recallRun(approval: Approval, parts: Parts): Promise<Recalled | null> {
-  const votes: { vote: Vote; said: VoteEvidence }[] = []
+  const votes: { vote: Vote; kept: VoteEvidence }[] = []
   for (const vote of approval.votes) {
-    const said = await recallVote(approval, vote, parts)
-    if (said === null) return null
-    votes.push({ vote, said })
+    const kept = await recallVote(approval, vote, parts)
+    if (kept === null) return null
+    votes.push({ vote, kept })
   }
   const people = votes.filter(({ vote }) => vote.by === 'person')
   const machine = votes.find(({ vote }) => vote.by === 'machine')
   // By name: a vote from before an upgrade has another pseudonym of the same person.
-  const enough = new Set(people.map(({ said }) => said.name)).size >= approval.hitl.quorum
+  const enough = new Set(people.map(({ kept }) => kept.name)).size >= approval.hitl.quorum
   const last = people.at(-1)
   const by: By | null =
     enough && last !== undefined
       ? {
           kind: 'human',
-          decision: humanDecision(approval, last.said, 'approve', last.vote.line.at),
+          decision: humanDecision(approval, last.kept, 'approve', last.vote.line.at),
         }
       : machine !== undefined && approval.hitl.quorum === 1
         ? { kind: 'grant', authority: machine.vote.voter }
         : null
   if (by === null) return null
-  const said = votes.flatMap(({ said }) => (said.bounds === undefined ? [] : [said.bounds]))
+  const within = votes.flatMap(({ kept }) => (kept.bounds === undefined ? [] : [kept.bounds]))
   const part = saltedPart(
     'approval',
     'decision',
@@ -75,11 +75,11 @@ export async function recallRun(approval: Approval, parts: Parts): Promise<Recal
       approval_id: approval.approvalId,
       document_digest: approval.documentDigest,
       votes: votes.map(({ vote }) => vote.evidenceDigest),
-      bounds: said,
+      bounds: within,
     },
     parts,
   )
-  return { run: { by, part }, bounds: said }
+  return { run: { by, part }, bounds: within }
 }
 
 async function recallVote(
@@ -94,13 +94,13 @@ async function recallVote(
   const found = await parts.evidence.byDigest(vote.evidenceDigest)
   const got = found.state === 'present' ? read(voteEvidence, found.value.value) : null
   if (got === null || !got.ok) return null
-  const said = got.value
+  const kept = got.value
   const same =
-    said.approval_id === approval.approvalId &&
-    said.on === approval.parent &&
-    said.document_digest === approval.documentDigest &&
-    said.outcome === vote.outcome &&
-    said.by === vote.by &&
-    parts.tenant.isVoter(vote.voter, said.name)
-  return same ? said : null
+    kept.approval_id === approval.approvalId &&
+    kept.on === approval.parent &&
+    kept.document_digest === approval.documentDigest &&
+    kept.outcome === vote.outcome &&
+    kept.by === vote.by &&
+    parts.tenant.isVoter(vote.voter, kept.name)
+  return same ? kept : null
 }
