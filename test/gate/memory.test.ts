@@ -37,7 +37,7 @@ describe('bodies', () => {
 })
 
 describe('held responses', () => {
-  it('share one room, whoever they are for', () => {
+  it('share one room among all callers', () => {
     const { hold } = memory()
     expect(hold(30)).not.toBeNull()
     expect(hold(21)).toBeNull()

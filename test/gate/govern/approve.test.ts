@@ -59,7 +59,7 @@ it('runs under the grant of its item, with a record that is bound to the votes',
   expect(Object(value).evidence.at(-1)).toBe(granted.run.part)
 })
 
-it('runs under a standing grant without closing anything, where nobody was asked', async () => {
+it('runs under a standing grant without closing anything, where no item was open', async () => {
   const item = { kind: 'standing', grant: 'g-1', run: run(), asked: null } as const
   expect(await approve({ ...small, item }, parts)).toMatchObject({
     grant: 'g-1',

@@ -68,7 +68,7 @@ describe('a refusal', () => {
     expect(results).toEqual(['n/a', 'n/a'])
   })
 
-  it('whose capsule cannot be written is not told', async () => {
+  it('whose capsule cannot be written is not disclosed', async () => {
     const known = await constrained(refund('5'), parts)
     const answer = await record(refuse(known, 'policy_denied'), broken())
     expect(answer).toMatchObject({ kind: 'unrecorded', code: 'record_unavailable', status: 503 })

@@ -1,5 +1,6 @@
 import type { Bounds } from '../../../core/approval/bounds.js'
 import type { AssuranceLevel } from '../../../core/approval/deadline.js'
+import type { Approval } from '../../../ports/state.js'
 
 /** Who decides, as the caller of `resolve` authenticated them: never taken from a message's body. */
 export type Decider =
@@ -80,12 +81,17 @@ export const refused = (why: Refusal, detail: string, first?: string): RefusedDe
   ...(first === undefined ? {} : { first }),
 })
 
+/** What a decision on this item is bound to. */
+export const assentTo = ({ approvalId, requestDigest, documentDigest }: Approval) => ({
+  decisionId: approvalId,
+  requestDigest,
+  documentDigest,
+})
+
 // What bars a decision and the lifting of a refusal alike.
 export const UNKNOWN = refused('unknown', 'there is no such request')
 export const FROZEN = refused('frozen', 'halted: nothing is decided until an operator resumes')
 export const OWN_REQUEST = refused('own_request', 'nobody decides their own request')
 
-export const isOwnRequest = (
-  { name }: Decider,
-  { agent, developer }: { readonly agent: string; readonly developer: string },
-): boolean => name === '' || name === agent || name === developer
+export const isOwnRequest = ({ name }: Decider, { agent, developer }: Approval): boolean =>
+  name === '' || name === agent || name === developer

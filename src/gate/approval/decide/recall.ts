@@ -1,4 +1,5 @@
 import type { Bounds } from '../../../core/approval/bounds.js'
+import { HumanDecision } from '../../../core/capsule/human.js'
 import type { By } from '../../../core/capsule/input.js'
 import { verifyEvent } from '../../../core/journal/event.js'
 import { bounds } from '../../../core/journal/lines/approval.js'
@@ -17,7 +18,7 @@ import {
 import type { Approval, Vote } from '../../../ports/state.js'
 import type { Parts, Run } from '../../context.js'
 import { saltedPart } from '../../evidence/parts.js'
-import { humanDecision } from './record.js'
+import { assentTo } from './model.js'
 
 /** A vote as the evidence store keeps it. */
 const voteEvidence = record({
@@ -37,6 +38,7 @@ const voteEvidence = record({
 })
 type VoteEvidence = Of<typeof voteEvidence>
 
+type RecalledVote = { readonly vote: Vote; readonly kept: VoteEvidence }
 export type Recalled = { readonly run: Run; readonly bounds: readonly Bounds[] }
 
 /**
@@ -45,7 +47,7 @@ export type Recalled = { readonly run: Run; readonly bounds: readonly Bounds[] }
  * cannot be shown any more (promise 4).
  */
 export async function recallRun(approval: Approval, parts: Parts): Promise<Recalled | null> {
-  const votes: { vote: Vote; kept: VoteEvidence }[] = []
+  const votes: RecalledVote[] = []
   for (const vote of approval.votes) {
     const kept = await recallVote(approval, vote, parts)
     if (kept === null) return null
@@ -58,10 +60,7 @@ export async function recallRun(approval: Approval, parts: Parts): Promise<Recal
   const last = people.at(-1)
   const by: By | null =
     enough && last !== undefined
-      ? {
-          kind: 'human',
-          decision: humanDecision(approval, last.kept, 'approve', last.vote.line.at),
-        }
+      ? { kind: 'human', decision: decisionOf(approval, last) }
       : machine !== undefined && approval.hitl.quorum === 1
         ? { kind: 'grant', authority: machine.vote.voter }
         : null
@@ -103,4 +102,11 @@ async function recallVote(
     kept.by === vote.by &&
     parts.tenant.isVoter(vote.voter, kept.name)
   return same ? kept : null
+}
+
+function decisionOf(approval: Approval, { vote, kept }: RecalledVote): HumanDecision {
+  const { name: approver, assurance } = kept
+  const { at } = vote.line
+  const assent = { ...assentTo(approval), approver, assurance, outcome: 'approve', at } as const
+  return HumanDecision.authenticated(assent)
 }

@@ -1,8 +1,7 @@
 import { brokenBound, readBounds } from '../../../core/approval/bounds.js'
-import type { AssuranceLevel } from '../../../core/approval/deadline.js'
 import type { ApprovalDocument } from '../../../core/approval/document.js'
 import { readArgument, readDocument } from '../../../core/approval/read-document.js'
-import { type Assent, HumanDecision } from '../../../core/capsule/human.js'
+import { HumanDecision } from '../../../core/capsule/human.js'
 import type { Facts } from '../../../core/manifest/constraint/inputs.js'
 import type { ArgValue } from '../../../core/manifest/constraint/typed-value.js'
 import type { EvidencePart } from '../../../ports/evidence.js'
@@ -14,7 +13,7 @@ import { putBeside } from '../../evidence/record.js'
 import { approvalRecord } from '../../govern/approve.js'
 import { signed } from '../../signed-event.js'
 import { type Transition, transition } from '../transition.js'
-import { type Decision, type Outcome, type Resolution, refused } from './model.js'
+import { assentTo, type Decision, type Outcome, type Resolution, refused } from './model.js'
 
 export type Recording = {
   readonly approval: Approval
@@ -110,31 +109,17 @@ async function settle(
   return { kind: 'recorded', repeated: false, state, ...recorded }
 }
 
-/** A person's decision, as it is recorded or recalled: the caller has authenticated the person. */
-export const humanDecision = (
-  { approvalId: decisionId, requestDigest, documentDigest }: Approval,
-  { name: approver, assurance }: { readonly name: string; readonly assurance: AssuranceLevel },
-  outcome: Assent['outcome'],
-  at: string,
-): HumanDecision =>
-  HumanDecision.authenticated({
-    decisionId,
-    requestDigest,
-    documentDigest,
-    approver,
-    assurance,
-    outcome,
-    at,
-  })
-
+/** The caller of `resolve` has authenticated the person. */
 function byOf(
   approval: Approval,
   { decider, outcome }: Decision,
   { tenant, journal }: Parts,
 ): NonNullable<Transition['by']> {
   if (decider.kind === 'machine') return { kind: 'machine', authority: tenant.voter(decider.name) }
-  const decision = humanDecision(approval, decider, outcome.kind, journal.timestamp())
-  return { kind: 'human', decision }
+  const { name: approver, assurance } = decider
+  const at = journal.timestamp()
+  const assent = { ...assentTo(approval), approver, assurance, outcome: outcome.kind, at }
+  return { kind: 'human', decision: HumanDecision.authenticated(assent) }
 }
 
 /** Name, roles and reason are private: only the evidence has them (promise 8). */
