@@ -7,7 +7,7 @@ export type ActionLines = {
   readonly concluded: LineOf<'CAPSULE'> | null
 }
 
-/** Null where no line names the action. Its outcomes are capsules too, each with an action_id of its own. */
+/** Null where no line has the id. The journal also finds a capsule by its own id: that is no action's. */
 export async function findAction(
   id: string,
   { journal }: Pick<Parts, 'journal'>,

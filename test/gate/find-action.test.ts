@@ -28,7 +28,9 @@ it('has a dispatch while it is being sent, and its own capsule at the end, not t
 })
 
 it('has no dispatch of a refusal, and nothing of what no line names', async () => {
-  const { actionId } = Object(await at.gate.govern(refund('600'), tool().dispatch))
+  const { actionId, capsuleId } = Object(await at.gate.govern(refund('600'), tool().dispatch))
   expect(await find(actionId)).toMatchObject({ dispatched: null, concluded: { type: 'CAPSULE' } })
   expect(await find('unknown')).toBeNull()
+  // The journal finds a capsule by its own id too, but that is no action.
+  expect(await find(capsuleId)).toEqual({ dispatched: null, concluded: null })
 })
