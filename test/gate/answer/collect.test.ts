@@ -117,7 +117,7 @@ it('is refused where the evidence of what policy was asked is gone', async () =>
 })
 
 it('is refused where that evidence is of another agent', async () => {
-  const { parts } = at.gate
+  const parts = deciding(() => ({ kind: 'permit', ...judged }))
   const identity = { ...parts.identity, isStillKnown: () => true }
   const other = { ...agent, agent: 'other-bot' }
   expect(await collect(CALL, other, action, { ...parts, identity })).toMatchObject({
