@@ -111,7 +111,6 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
       halts: data.state.halts(),
       orphans: data.state.orphans(),
       unasked: data.state.unasked(),
-      keys: data.keys(),
       recorded,
       backlog: {
         rest: pace.rest,

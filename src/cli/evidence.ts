@@ -6,8 +6,13 @@ import { firstLine } from '../adapters/journal/segments.js'
 import { createErasures } from '../core/journal/erasures.js'
 import type { EvidenceDigest } from '../core/journal/evidence-digests.js'
 import { readLine } from '../core/journal/vocabulary.js'
-import { type AbsentEvidence, absentEvidence, dueIn, sayAbsent } from '../gate/evidence/absent.js'
-import { findEvidence } from '../gate/evidence/find.js'
+import {
+  type AbsentEvidence,
+  absentEvidence,
+  describeAbsent,
+  dueIn,
+  findEvidence,
+} from '../gate/evidence/find.js'
 import { type ErasureScope, eraseEvidence } from '../gate/operate/erase.js'
 import { shown } from '../mounts/admin/routes/evidence.js'
 import { type AdminTarget, adminOptions, callAdmin, namesGate } from './access/admin-client.js'
@@ -111,7 +116,7 @@ async function fromFolder(data: OpenedFolder, folder: string, action_id: string)
     due.push(...dueIn(line, action_id))
   }
   const absent = await absentEvidence(due, data.evidence, erasures.of)
-  if (found.state !== 'present') throw new Error(sayAbsent(action_id, absent))
+  if (found.state !== 'present') throw new Error(describeAbsent(action_id, absent))
   return { action_id, parts: found.value.map(shown), absent }
 }
 

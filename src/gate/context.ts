@@ -19,7 +19,7 @@ import type { TenantKeys } from '../ports/tenant.js'
 import type { Ending } from './govern/exit.js'
 import type { Halts } from './operate/halt.js'
 
-/** What judges calls right now. Replaced whole, never edited; `generation` tells one from the next. */
+/** What judges calls. Replaced as a whole, never changed; each has the next `generation`. */
 export type World = {
   readonly generation: number
   readonly operator: string
@@ -29,36 +29,36 @@ export type World = {
   readonly policy: PolicyEngine
 }
 
-/** Everything the spine is given. It holds no other state. */
+/** Everything the gate works with; the stages hold no other state. */
 export type Parts = {
   readonly journal: Journal
   readonly evidence: Evidence
   readonly state: State
   readonly signer: Signer
-  /** Public keys, to check again what the gate itself once signed. */
+  /** Public keys, to verify what this gate signed earlier. */
   readonly keys: () => readonly PublicKeyRecord[]
   readonly crypto: Crypto
   readonly clock: Clock
   readonly timer: Timer
   readonly ids: Ids
   readonly identity: Identity
-  /** Makes digests of guessable values useless to a guesser (seed §13). */
+  /** Keyed digests, so that guessable values cannot be guessed from them (seed §13). */
   readonly tenant: TenantKeys
   readonly world: () => World
   readonly halts: () => Halts
-  /** Whether anybody can be asked; without, a route to a human ends as an open item for an operator. */
+  /** Whether humans can be asked; if not, such a call is refused with `decision_needed`. */
   readonly approvals: boolean
-  /** So many may wait at once for one agent: a looping agent must not bury what people have to read. */
+  /** How many items one agent may have open: a looping agent must not flood the approvers. */
   readonly openPerAgent: number
   /** `explain`: a refused agent also gets the operator's own words, where there are any (DESIGN §7). */
   readonly denyDetail: 'code' | 'explain'
   /** Each durable line in journal order, after the state has it. */
   readonly subscribe: (listener: (line: Line) => void) => () => void
-  /** Tells the operator what the record may not say. */
+  /** For the operator: what the record may not contain. */
   readonly report: (event: GateReport) => void
-  /** Told of each capsule before it is written, for logs and metrics; MUST NOT throw. */
+  /** Called with each capsule before it is written, for logs and metrics; MUST NOT throw. */
   readonly concluding?: (ending: Ending, capsule: Capsule) => void
-  /** Named points where a test may stop the process; absent in production. */
+  /** Named points where a test may stop the process; does nothing in production. */
   readonly seam: (name: Seam) => void | Promise<void>
 }
 
@@ -80,16 +80,16 @@ export type GateReport = {
 }
 
 // Each stage takes the previous stage's value and adds its own (DESIGN §3).
-export type Opened = {
+export type Begun = {
   readonly call: Call
   readonly actionId: string
   /** The capsule's own timestamp and the clock of every time-dependent constraint. */
   readonly at: string
   readonly world: World
-  /** Who the credentials say is calling; the record names them from the start. */
+  /** Who the credentials say is calling. */
   readonly identified: Identified
 }
-export type Recognized = Opened & {
+export type Recognized = Begun & {
   readonly identified: Agent
 }
 export type Matched = Recognized & {
@@ -102,7 +102,7 @@ export type Matched = Recognized & {
   readonly body: string | null
   /** Let through without being read: shown to people, bound in the request digest. */
   readonly notJudged: NotJudged
-  /** Passed although not even let through, because nothing is enforced. */
+  /** Passed in observe mode although the rule does not let it through. */
   readonly notRead: NotRead
   readonly mode: Mode
   readonly requestDigest: string
@@ -112,25 +112,25 @@ export type Admitted = Matched & { readonly agent: Agent }
 export type Constrained = Admitted & {
   readonly records: readonly ConstraintRecord[]
   readonly evidence: readonly EvidencePart[]
-  /** Windowed constraints, decided at `reserve` where the claim is atomic. */
+  /** Windowed constraints, decided at `reserve` where the reservation is atomic. */
   readonly claims: readonly BudgetClaim[]
   /** Constraints that want a human instead of a block. */
   readonly asking: readonly string[]
 }
-/** The request to a human that this very call is about, as it stood when the call was judged. */
+/** The request to a human that this call is about, as it was when the call was judged. */
 export type Item =
   | { readonly kind: 'none' }
   /** Not to be used: undecided, or (`stale`) asked under another policy set or manifest. */
   | { readonly kind: 'open'; readonly approval: Approval; readonly stale: boolean }
   | { readonly kind: 'granted'; readonly approval: Approval; readonly run: Run }
-  /** A standing grant covers the call; somebody may have been asked before it was given. */
+  /** A standing grant covers the call; `asked` was open before the grant was issued. */
   | {
       readonly kind: 'standing'
       readonly grant: string
       readonly run: Run
       readonly asked: Approval | null
     }
-/** On whose word a call runs, and the private record of it that the capsule commits to. */
+/** By whose decision a call runs, and the private record of it that the capsule commits to. */
 export type Run = { readonly by: By; readonly part: EvidencePart }
 
 export type Authorized = Constrained & {
@@ -146,17 +146,17 @@ export type Approved = Authorized & {
   readonly supersedes: string | null
 }
 export type Reserved = Approved & { readonly reserved: true }
-/** Nothing was taken: these windows are full and say `on_fail: hitl`, which only the claim can tell. */
+/** Nothing was reserved: the windows of these constraints are full, and they have `on_fail: hitl`. */
 export type MustAsk = {
   readonly reserved: false
   readonly asking: readonly string[]
   readonly readings: readonly BudgetReading[]
 }
 
-/** What is known when a call ends, however early: everything after `Opened` may be missing. */
-export type Known = Opened & Partial<Omit<Approved, keyof Opened>> & { readonly opening?: Opening }
+/** What is known of a call when it ends: every field after `Begun` may be missing. */
+export type Known = Begun & Partial<Omit<Approved, keyof Begun>> & { readonly opening?: Opening }
 
-/** A human is being asked: what the record of the asking needs beside the call. */
+/** What APPROVAL_OPENED needs besides the call. */
 export type Opening = {
   readonly hitl: Hitl
   readonly documentDigest: string

@@ -1,7 +1,7 @@
+import type { Agent } from '../core/call/agent.js'
 import type { Call, Caller } from '../core/call/call.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
 import { upstreamOf } from '../core/manifest/route/match.js'
-import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { Dispatch } from '../ports/dispatch.js'
 import type { Identified } from '../ports/identity.js'
 import type { Answer } from './answer/answer.js'
@@ -22,8 +22,8 @@ import {
 import { type Withdrawal, withdraw } from './approval/withdraw.js'
 import type { GateReport, Parts, World } from './context.js'
 import { type Backlog, watchEvidence } from './evidence/watch.js'
+import { identify } from './govern/begin.js'
 import { govern } from './govern/govern.js'
-import { identify } from './govern/open.js'
 import { createMemory, DEFAULT_MEMORY, type Memory, type MemoryLimits } from './memory.js'
 import { type Dropped, recordDropped } from './operate/dropped.js'
 import { type ErasureScope, eraseEvidence } from './operate/erase.js'
@@ -41,22 +41,18 @@ export type Judges = Omit<World, 'generation'>
 export type Gate = {
   /** Who is calling, from the head of a request alone; never rejects. */
   identify(caller: Caller): Identified | Promise<Identified>
-  /** Whether a manifest has a rule for such a request, if only by a second spelling of its path. */
+  /** Whether a manifest has a rule for such a request, also by another spelling of its path. */
   governs(method: string, target: string): boolean
-  /** `identified`: what `identify` said of this call's caller, where the mount asked already. */
+  /** `identified`: the result of `identify`, where the mount has it already. */
   govern(call: Call, dispatch: Dispatch, identified?: Identified): Promise<Answer>
   /** An action's kept response once more, under the halts and policies of now; null where none is kept. */
-  collect(
-    call: Call,
-    agent: Extract<Identified, { kind: 'known' }>,
-    action: Collectable,
-  ): Promise<Answer | null>
+  collect(call: Call, agent: Agent, action: Collectable): Promise<Answer | null>
   /** Journalled and durable before it takes effect; effective on the next call and on calls not yet sent. */
   halt(scope: HaltScope, by: string): Promise<void>
   resume(scope: HaltScope, by: string): Promise<void>
   /** New policies, manifests or mode; the change is journalled, then every call sees it. */
   change(next: Judges): Promise<void>
-  /** A decider said something; the caller has authenticated them. */
+  /** A decision on an open item; the caller has authenticated the decider. */
   resolve(decision: Decision): Promise<Resolution>
   /** The agent takes its own request to a human back. */
   withdraw(approvalId: string, agent: string): Promise<Withdrawal>
@@ -64,25 +60,25 @@ export type Gate = {
   reopen(approvalId: string, by: { decider: Decider; reason: string }): Promise<Reopening>
   issueStanding(order: StandingOrder): Promise<StandingIssued>
   revokeStanding(grant: string, by: string): Promise<void>
-  /** Does now what deadlines demand; a timer does the same when the nearest one passes. */
+  /** Does what is due now; a timer does the same when the nearest deadline passes. */
   expireDue(): Promise<void>
   /** How the mount sends calls of tools that say `on_approval: dispatch`; runs those already approved. */
   dispatchApproved(dispatchOf: BackgroundDispatch): Promise<void>
   /** Stops the timer, and waits for what it began. */
   stop(): Promise<void>
-  /** A person has seen that a call was blocked and needs nothing more. */
+  /** A person has seen that a call was blocked, and closes its item. */
   closeBlocked(capsuleId: string, by: ClosedBy): Promise<Closed>
   /** States what became of an action that was sent. */
   recordOutcome(report: OutcomeReport): Promise<OutcomeRecorded>
   /** A request on a route that is recorded and not judged. */
   recordPassThrough(passed: PassedThrough): Promise<{ actionId: string; capsuleId: string }>
-  /** Connections of a source that were closed unread; the source stands in the record as a digest only. */
+  /** Connections that were closed unread; the record has only a digest of their source. */
   recordDropped(dropped: Dropped): Promise<void>
   /** Destroys a key of the evidence store, for good. */
   erase(scope: ErasureScope, by: string): Promise<{ readonly records: number }>
-  /** Tells the operator what the record may not say. */
+  /** For the operator: what the record may not contain. */
   report(event: GateReport): void
-  /** What calls under way may keep in memory; every mount of the gate asks here. */
+  /** What calls under way may keep in memory, for all mounts of the gate together. */
   readonly memory: Memory
   readonly read: Read
 }
@@ -94,7 +90,6 @@ export type Boot = {
   readonly halts: Halts
   readonly orphans: readonly Orphan[]
   readonly unasked: readonly Unasked[]
-  readonly keys: readonly PublicKeyRecord[]
   /** The last recorded set of judges, so that an unchanged start journals no change. */
   readonly recorded: MembersOf<'CONFIG_CHANGED'> | null
   /** What the evidence store is compared with once the gate runs. */
@@ -106,7 +101,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   let world: World = { ...boot.judges, generation: 1 }
   let halts = boot.halts
   const parts: Parts = { ...boot.parts, world: () => world, halts: () => halts }
-  const turn = (next: Judges = world): void => {
+  const raiseGeneration = (next: Judges = world): void => {
     world = { ...next, generation: world.generation + 1 }
   }
 
@@ -115,7 +110,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   if (JSON.stringify(describe(world)) !== JSON.stringify(boot.recorded)) {
     await recordChange(world, parts)
   }
-  await prove(parts, boot.keys)
+  await prove(parts, parts.keys())
   const expiry = startExpiry(parts)
   await expiry.run()
   const background = createBackground(parts)
@@ -141,7 +136,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
     issueStanding: (order) => issueStanding(order, parts),
     async revokeStanding(grant, by) {
       await revokeStanding(grant, by, parts)
-      turn()
+      raiseGeneration()
     },
     expireDue: expiry.run,
     dispatchApproved: background.register,
@@ -156,20 +151,20 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
     recordDropped: (dropped) => recordDropped(dropped, parts),
     erase: (scope, by) => eraseEvidence(scope, by, parts),
     async halt(scope, by) {
-      await recordHalt(parts, { type: 'HALT', scope, by })
+      await recordHalt('HALT', scope, by, parts)
       halts = [...halts.filter((held) => !sameScope(held, scope)), scope]
-      turn()
+      raiseGeneration()
     },
     async resume(scope, by) {
-      await recordHalt(parts, { type: 'RESUME', scope, by })
+      await recordHalt('RESUME', scope, by, parts)
       halts = halts.filter((held) => !sameScope(held, scope))
-      turn()
-      // What was due while it was frozen is due now.
+      raiseGeneration()
+      // What became due during the halt is due now.
       await expiry.run()
     },
     async change(next) {
       await recordChange(next, parts)
-      turn(next)
+      raiseGeneration(next)
     },
   }
   return { gate, parts }

@@ -1,8 +1,8 @@
-/** What calls under way may keep in memory at once: request bodies per agent, held answers in all. */
+/** What calls under way may keep in memory at once: request bodies per agent, held responses in all. */
 export type Memory = {
   /** Room for one request's body, out of its agent's share; none is taken yet. */
   bodyOf(agent: string): BodyRoom
-  /** Room for an answer that is to be held; null when there is none left. */
+  /** Room for a response that is to be held; null when there is none left. */
   hold(octets: number): Held | null
 }
 export type BodyRoom = {
@@ -11,7 +11,7 @@ export type BodyRoom = {
   giveBack(): void
 }
 export type Held = {
-  /** The answer turned out to be shorter. */
+  /** The response turned out to be shorter. */
   shrinkTo(octets: number): void
   letGo(): void
 }
@@ -24,13 +24,13 @@ export const DEFAULT_MEMORY: MemoryLimits = {
 
 export function createMemory({ agentBodyBytes, heldBytes }: MemoryLimits): Memory {
   const bodies = new Map<string, number>()
-  const answers: Account = { taken: 0, most: heldBytes }
+  const responses: Account = { taken: 0, most: heldBytes }
   return {
     bodyOf: (agent) => new AgentBody(bodies, agent, agentBodyBytes),
     hold(octets) {
-      if (answers.taken + octets > answers.most) return null
-      answers.taken += octets
-      return new HeldAnswer(answers, octets)
+      if (responses.taken + octets > responses.most) return null
+      responses.taken += octets
+      return new ResponseRoom(responses, octets)
     },
   }
 }
@@ -68,18 +68,18 @@ class AgentBody implements BodyRoom {
   }
 }
 
-class HeldAnswer implements Held {
-  readonly #answers: Account
+class ResponseRoom implements Held {
+  readonly #responses: Account
   #own: number
 
-  constructor(answers: Account, own: number) {
-    this.#answers = answers
+  constructor(responses: Account, own: number) {
+    this.#responses = responses
     this.#own = own
   }
 
   shrinkTo(octets: number): void {
     if (octets >= this.#own) return
-    this.#answers.taken -= this.#own - octets
+    this.#responses.taken -= this.#own - octets
     this.#own = octets
   }
 

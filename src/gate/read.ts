@@ -2,90 +2,59 @@ import type { ApprovalDocument } from '../core/approval/document.js'
 import { readDocument } from '../core/approval/read-document.js'
 import type { OpenItem } from '../core/capsule/open-item.js'
 import type { LineOf } from '../core/journal/vocabulary.js'
-import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { EvidencePart, Found } from '../ports/evidence.js'
-import type {
-  CapsuleFilter,
-  CapsuleList,
-  CapsulePage,
-  Head,
-  JournalLine,
-  Line,
-} from '../ports/journal.js'
-import type { Approval, StandingGrant } from '../ports/state.js'
+import type { Journal } from '../ports/journal.js'
+import type { Approval, StandingGrant, State } from '../ports/state.js'
 import { type OwnAction, ownAction } from './answer/own-action.js'
 import { blockedAfter } from './approval/open-items.js'
 import type { Parts, World } from './context.js'
-import { type AbsentEvidence, absentEvidence, knownDue } from './evidence/absent.js'
-import { findEvidence } from './evidence/find.js'
+import { type AbsentEvidence, absentEvidence, findEvidence, knownDue } from './evidence/find.js'
 import type { EvidenceWatch } from './evidence/watch.js'
+import { type ActionLines, findAction } from './find-action.js'
 import { type Check, checksOf, watchVerification } from './operate/checks.js'
-import type { Halts } from './operate/halt.js'
 
-/** An action by its lines: one that was sent has a dispatch, one that ended a capsule. */
-export type ActionLines = {
-  readonly dispatched: LineOf<'ACTION_DISPATCHED'> | null
-  readonly concluded: LineOf<'CAPSULE'> | null
-}
 export type ShownDocument =
   | { readonly state: 'present'; readonly document: ApprovalDocument }
   | { readonly state: 'erased' | 'missing' | 'damaged' }
 
-/** What mounts may read of a gate. Everything comes through ports, so any driver can serve it. */
-export type Read = {
-  action(id: string): Promise<ActionLines | null>
-  /** As the agent it belongs to may see it; null for all others. */
-  ownAction(id: string, agent: string): Promise<OwnAction | null>
-  capsule(capsuleId: string): Promise<LineOf<'CAPSULE'> | null>
-  capsules(filter: CapsuleFilter, page: CapsulePage): Promise<CapsuleList>
-  approval(id: string): Promise<Approval | null>
-  /** Those not closed, oldest first. */
-  approvals(): Promise<readonly Approval[]>
-  endedApprovals(): Promise<readonly Approval[]>
-  /** What people are or were shown, as it was frozen. */
-  document(approval: Pick<Approval, 'documentDigest'>): Promise<ShownDocument>
-  hasVoted(name: string, approval: Pick<Approval, 'votes'>): boolean
-  /** Open items that await a decision, in ledger order. */
-  awaiting(): Promise<readonly OpenItem[]>
-  /** Blocked ones behind a line, in ledger order. */
-  blocked(after: number, size: number): Promise<readonly OpenItem[]>
-  standingGrants(): Promise<readonly StandingGrant[]>
-  isStanding(grant: string): Promise<boolean>
-  halts(): Halts
-  /** What judges calls right now. */
-  judges(): World
-  /** Of an action, or the one part with that digest. */
-  evidence(id: string): Promise<Found<readonly EvidencePart[]>>
-  /** What must have evidence of an action, or of a digest itself, and has none. */
-  absentEvidence(id: string): Promise<readonly AbsentEvidence[]>
-  keys(): readonly PublicKeyRecord[]
-  head(): Head
-  /** Lines with seq ≥ from, as they stand in the file. */
-  lines(from: number): AsyncIterable<JournalLine>
-  /** Each durable line in journal order, after the state has it. */
-  subscribe(listener: (line: Line) => void): () => void
-  checks(): readonly Check[]
-  /** Of older segments, which are read behind the running gate. */
-  verification(): Check
-  /** Of the evidence that lines must have, which is compared behind the running gate. */
-  evidenceRecords(): Check
-  evidenceAbsent(): ReturnType<EvidenceWatch['absent']>
-  /** Whether a record can be written at this moment. */
-  canRecord(): boolean
-}
+/** What mounts may read of a gate, all of it through ports. */
+export type Read = Pick<
+  State,
+  'approval' | 'approvals' | 'endedApprovals' | 'awaiting' | 'isStanding'
+> &
+  Pick<Journal, 'head' | 'lines'> &
+  Pick<Parts, 'halts' | 'keys' | 'subscribe'> & {
+    action(id: string): Promise<ActionLines | null>
+    /** As the agent it belongs to may see it; null for all others. */
+    ownAction(id: string, agent: string): Promise<OwnAction | null>
+    capsule(capsuleId: string): Promise<LineOf<'CAPSULE'> | null>
+    capsules: Journal['list']
+    /** What people are or were shown, as it was frozen. */
+    document(approval: Pick<Approval, 'documentDigest'>): Promise<ShownDocument>
+    hasVoted(name: string, approval: Pick<Approval, 'votes'>): boolean
+    /** Blocked ones behind a line, in ledger order. */
+    blocked(after: number, size: number): Promise<readonly OpenItem[]>
+    standingGrants(): Promise<readonly StandingGrant[]>
+    /** What judges calls right now. */
+    judges(): World
+    /** Of an action, or the one part with that digest. */
+    evidence(id: string): Promise<Found<readonly EvidencePart[]>>
+    /** What must have evidence of an action, or of a digest itself, and has none. */
+    absentEvidence(id: string): Promise<readonly AbsentEvidence[]>
+    checks(): readonly Check[]
+    /** Of older segments, which are verified in the background. */
+    verification(): Check
+    /** Of the evidence that lines must have, which is compared in the background. */
+    evidenceRecords(): Check
+    evidenceAbsent: EvidenceWatch['absent']
+    /** Whether a record can be written at this moment. */
+    canRecord(): boolean
+  }
 
 export function createRead(parts: Parts, watch: EvidenceWatch): Read {
   const { journal, state, evidence } = parts
   return {
-    async action(id) {
-      const lines = await journal.find(id)
-      if (lines.length === 0) return null
-      const capsules = lines.filter((line) => line.type === 'CAPSULE')
-      return {
-        dispatched: lines.find((line) => line.type === 'ACTION_DISPATCHED') ?? null,
-        concluded: capsules.find(({ capsule }) => capsule.action_id === id) ?? null,
-      }
-    },
+    action: (id) => findAction(id, parts),
     ownAction: (id, agent) => ownAction(id, agent, parts),
     async capsule(capsuleId) {
       const lines = await journal.find(capsuleId)

@@ -3,104 +3,88 @@ import type { CapsuleInput, Identity } from '../core/capsule/input.js'
 import type { Capsule } from '../core/capsule/model.js'
 import { buildOutcome, type OutcomeInput } from '../core/capsule/outcome.js'
 import { capsuleEntry } from '../core/journal/entry.js'
-import type { About, Captured } from '../core/journal/lines/call.js'
+import type { About, Captured, Settles } from '../core/journal/lines/call.js'
 import { subjectUrn } from '../core/statement/header.js'
 import { toSign } from '../core/statement/sign.js'
-import type { EvidencePart, EvidenceRecord } from '../ports/evidence.js'
+import type { EvidenceRecord } from '../ports/evidence.js'
 import type { JournalEntry } from '../ports/journal.js'
-import type { Settlement } from '../ports/state.js'
 import type { Parts } from './context.js'
 
-/** One thing that happened, as the record will say it. */
-export type Happening = {
-  readonly what:
-    | { readonly kind: 'verdict'; readonly input: CapsuleInput }
-    /** A consequence of an earlier action, which its statement keeps as subject (seed §3.3). */
-    | { readonly kind: 'outcome'; readonly input: OutcomeInput; readonly of: Subject }
-  /** The private record it commits to; durable before the capsule is. */
+/** What is written with a capsule; this file is their only writer. */
+export type WrittenWith = {
+  /** The private record it commits to; durable before this resolves. */
   readonly evidence: EvidenceRecord | null
   /**
-   * Evidence is handed to the kernel first and synced beside the line. A person decides on what
-   * \`awaited\` evidence holds, so it is durable before the line is even handed over.
+   * Evidence is handed to the kernel first and synced at the same time as the line. A person decides on what
+   * `awaited` evidence holds, so it is durable before the line is even handed over.
    */
   readonly awaited?: boolean
-  /** What becomes of what its action claimed: given back, or spent, with a response to replay or not. */
-  readonly settles?:
-    | { readonly outcome: 'release' }
-    | { readonly outcome: 'commit'; readonly replayable: boolean }
+  /** What becomes of what its action reserved: given back, or spent, with a response to replay or not. */
+  readonly settles?: Omit<Settles, 'action_id'>
   readonly about?: About
   /** Octets of the effect that the evidence holds whole (`capture: full`). */
   readonly captured?: Captured
-  /** Lines that stand beside the capsule in one append. */
+  /** Further lines of the same append. */
   readonly beside?: (capsule: Capsule) => readonly JournalEntry[]
   /** Concludes something that was sent: may use the space set aside for that. */
   readonly urgent?: boolean
-  /** Told of the capsule before it is written; MUST NOT throw. */
+  /** Called with the capsule before it is written; MUST NOT throw. */
   readonly announce?: (capsule: Capsule) => void
 }
-type Subject = { readonly operator: string; readonly actionId: string }
 
 type Writing = Pick<Parts, 'journal' | 'evidence' | 'state' | 'crypto' | 'seam'>
 
-/**
- * The only writer of capsules: built, handed to the journal, which signs it, and durable, with its
- * evidence, before this resolves (promises 1 and 8).
- */
-export async function writeCapsule(happening: Happening, parts: Writing): Promise<Capsule> {
-  const { what, evidence, urgent = false } = happening
-  const capsule =
-    what.kind === 'verdict'
-      ? buildCapsule(what.input, parts.crypto)
-      : buildOutcome(what.input, parts.crypto)
-  happening.announce?.(capsule)
+/** A verdict on an action. Resolves when the capsule and its evidence are durable (promises 1 and 8). */
+export const writeCapsule = (
+  input: CapsuleInput,
+  written: WrittenWith,
+  parts: Writing,
+): Promise<Capsule> => write(buildCapsule(input, parts.crypto), ['agent_action'], written, parts)
+
+/** A consequence of an earlier action, which is the subject of its statement (seed §3.3). */
+export const writeOutcome = (
+  input: OutcomeInput,
+  { operator, action_id }: Pick<Capsule, 'operator' | 'action_id'>,
+  written: WrittenWith,
+  parts: Writing,
+): Promise<Capsule> => {
+  const statement = ['outcome', subjectUrn(operator, action_id)] as const
+  return write(buildOutcome(input, parts.crypto), statement, written, parts)
+}
+
+/** The journal signs the capsule where it writes the line. */
+async function write(
+  capsule: Capsule,
+  [statement, subject]: readonly [statement: 'agent_action' | 'outcome', subject?: string],
+  { evidence, awaited, settles, about, captured, beside, urgent = false, announce }: WrittenWith,
+  parts: Writing,
+): Promise<Capsule> {
+  announce?.(capsule)
   await parts.seam('before_capsule')
   const put = evidence === null ? undefined : parts.evidence.put(evidence, { urgent })
-  if (happening.awaited === true) await put
-  const entries = [entryOf(capsule, happening), ...(happening.beside?.(capsule) ?? [])]
+  if (awaited === true) await put
+  const { action_id, capsule_id: capsuleId } = capsule
+  const entry = capsuleEntry(toSign(capsule, statement, subject), {
+    statement,
+    capsule,
+    ...(settles === undefined ? {} : { settles: { action_id, ...settles } }),
+    ...(about === undefined ? {} : { about }),
+    ...(captured === undefined ? {} : { captured }),
+  })
+  const entries = [entry, ...(beside?.(capsule) ?? [])]
   await Promise.all([put, parts.journal.append(entries, { urgent })])
   await parts.seam('after_capsule')
-  const { settles } = happening
   if (settles !== undefined) {
-    await parts.state.settle(capsule.action_id, settlement(settles, capsule))
+    const { outcome: kind, replayable } = settles
+    const settlement = kind === 'release' ? { kind } : { kind, capsuleId, replayable }
+    await parts.state.settle(action_id, settlement)
   }
   return capsule
 }
 
-function entryOf(capsule: Capsule, { what, settles, about, captured }: Happening): JournalEntry {
-  const { action_id } = capsule
-  const statement = what.kind === 'verdict' ? 'agent_action' : 'outcome'
-  const subject =
-    what.kind === 'outcome' ? subjectUrn(what.of.operator, what.of.actionId) : undefined
-  return capsuleEntry(toSign(capsule, statement, subject), {
-    statement,
-    capsule,
-    ...(settles === undefined ? {} : { settles: { action_id, ...told(settles) } }),
-    ...(about === undefined ? {} : { about }),
-    ...(captured === undefined ? {} : { captured }),
-  })
-}
-
-type Settles = NonNullable<Happening['settles']>
-
-const told = (settles: Settles) =>
-  settles.outcome === 'commit' ? settles : { outcome: settles.outcome, replayable: false }
-
-const settlement = (settles: Settles, { capsule_id: capsuleId }: Capsule): Settlement =>
-  settles.outcome === 'release'
-    ? { kind: 'release' }
-    : { kind: 'commit', capsuleId, replayable: settles.replayable }
-
-/** Who acted for whom, and when: an action of its own that was decided. */
+/** The identity of an action in which something was decided. */
 export const decidedAction = (
   action_id: string,
   { operator, developer }: Pick<Identity, 'operator' | 'developer'>,
   timestamp: string,
 ): Identity => ({ action_id, action_type: 'decide', operator, developer, timestamp })
-
-/** The evidence of a capsule that no call wrote: under its subject's key, or the operator's of its day. */
-export const evidenceOf = (
-  { operator, actionId }: Subject,
-  at: string,
-  parts: readonly EvidencePart[],
-  subject: string | null = null,
-): EvidenceRecord => ({ actionId, operator, subject, at, parts })

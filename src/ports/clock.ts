@@ -5,7 +5,7 @@ export type Clock = {
   monotonic(): number
 }
 export type Timer = {
-  /** Runs once, not before `ms` monotonic milliseconds, maybe later; the answer calls it off. */
+  /** Runs once, not before `ms` monotonic milliseconds, maybe later; the result cancels it. */
   after(ms: number, run: () => void): () => void
 }
 export type Ids = {

@@ -9,7 +9,7 @@ export type JournalEntry = Entry
 export type IndexedLine = LineOf<'CAPSULE' | 'ACTION_DISPATCHED'>
 /** A line of the journal: its number, and its leaf hash, which the next line links to. */
 export type Head = { readonly seq: number; readonly hash: string }
-/** The signed head that ends a batch: the place of its own line, and what it says of all lines before. */
+/** The signed head that ends a batch: the position of its own line, and what it signs of all lines before. */
 export type CoveringHead = Head & { readonly signed: SignedHead }
 export type Appended = Head & {
   readonly prev: string
@@ -74,7 +74,7 @@ export type Journal = {
    */
   find(id: string, options?: { superseding?: boolean }): Promise<readonly IndexedLine[]>
   /**
-   * CAPSULE lines by what they say, page by page. MUST be complete: a page has `limit` entries, or `next`
+   * CAPSULE lines by their members, page by page. MUST be complete: a page has `limit` entries, or `next`
    * is null, or the line after it was archived. MUST give no line whose members do not match or that is
    * not the one its successor links to. MUST NOT read more than the lines it returns, their dispatches,
    * one match beyond them and the index rows of the segments it passes. MUST reject when the page's first
@@ -84,8 +84,8 @@ export type Journal = {
   /** MUST refuse before dispatch while below the reserve: `ok: false` names why. */
   health(): { readonly ok: boolean; readonly reason: string | null }
   /**
-   * Settles when every line's own signature was checked and every closed segment read whole, behind the running
-   * gate; MUST NOT reject.
+   * Resolves when every line's own signature was checked and every closed segment read whole, in the background;
+   * MUST NOT reject.
    */
   readonly verified: Promise<Verified>
   close(): Promise<void>
@@ -93,7 +93,7 @@ export type Journal = {
 export type Verified = {
   readonly segments: number
   readonly lines: number
-  /** Segments that are not here; their signed seals are. */
+  /** Segments that are no longer here; their signed seals are. */
   readonly archived: readonly string[]
   readonly damage: string | null
 }

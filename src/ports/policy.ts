@@ -1,6 +1,6 @@
 import type { Plain } from '../core/json/value.js'
 
-/** Values as Cedar wants them, built by us from typed arguments: never an agent's own `__entity` or `__extn`. */
+/** Values for Cedar, built by the gate from typed arguments: never an agent's own `__entity` or `__extn`. */
 export type CedarValue =
   | string
   | boolean
@@ -19,28 +19,16 @@ export type PolicyRequest = {
   readonly args: { readonly [name: string]: CedarValue }
   readonly approval: { readonly granted: boolean }
 }
+type Judged = {
+  readonly policies: readonly string[]
+  readonly observed: readonly ObservedPolicy[]
+  readonly request: Plain
+}
 export type PolicyDecision =
-  | {
-      readonly kind: 'permit'
-      readonly policies: readonly string[]
-      readonly observed: readonly ObservedPolicy[]
-      readonly request: Plain
-    }
-  | {
-      readonly kind: 'deny'
-      readonly policies: readonly string[]
-      readonly observed: readonly ObservedPolicy[]
-      readonly request: Plain
-      readonly reason: string | null
-    }
+  | (Judged & { readonly kind: 'permit' })
+  | (Judged & { readonly kind: 'deny'; readonly reason: string | null })
   /** Denied only by policies that ask for a human, and an approval would lift it (what-if run). */
-  | {
-      readonly kind: 'ask'
-      readonly policies: readonly string[]
-      readonly observed: readonly ObservedPolicy[]
-      readonly request: Plain
-      readonly reason: string | null
-    }
+  | (Judged & { readonly kind: 'ask'; readonly reason: string | null })
   | {
       readonly kind: 'error'
       readonly errorClass: string

@@ -32,22 +32,14 @@ export type ReserveRequest = {
   /** Hex SHA-256 of the Idempotency-Key, as ACTION_DISPATCHED carries it. */
   readonly key: string | null
   readonly grant: string | null
-  /** The approval this call closes when it ends: nobody else may supersede its capsule meanwhile. */
+  /** The approval that this call closes when it ends: no other action may supersede its capsule meanwhile. */
   readonly item: { readonly approvalId: string; readonly parent: string } | null
   readonly budgets: readonly BudgetClaim[]
 }
-export type KeyState =
-  | {
-      readonly state: 'in_flight' | 'unknown'
-      readonly actionId: string
-      readonly requestDigest: string
-    }
-  | {
-      readonly state: 'completed'
-      readonly actionId: string
-      readonly capsuleId: string
-      readonly requestDigest: string
-    }
+export type KeyState = { readonly actionId: string; readonly requestDigest: string } & (
+  | { readonly state: 'in_flight' | 'unknown' }
+  | { readonly state: 'completed'; readonly capsuleId: string }
+)
 export type Reservation = {
   readonly kind: 'reserved'
   readonly actionId: string
@@ -59,17 +51,17 @@ export type Conflict =
   /** The agent has as many keys as one may have; a key it holds already is `key`. */
   | { readonly kind: 'keys_exhausted' }
   | { readonly kind: 'grant'; readonly why: 'spent' | 'expired' | 'unknown' | 'mismatch' }
-  /** The approval moved on, or somebody is about to move it. */
+  /** The approval moved on, or another action holds it. */
   | { readonly kind: 'item' }
 
-/** A decider's vote as the journal has it; who it was stands in the evidence. */
+/** A decider's vote as the journal has it; the decider's name is in the evidence. */
 export type Vote = {
   /** HMAC of the decider's name: the same person is the same voter. */
   readonly voter: string
   readonly by: 'person' | 'machine'
   readonly outcome: 'approve' | 'deny' | 'defer'
   readonly evidenceDigest: string
-  /** The signed line itself: whoever builds on the vote checks the signature again (promise 4). */
+  /** The signed line itself, because its signature is checked on every use of the vote (promise 4). */
   readonly line: LineOf<'APPROVAL_VOTED'>
 }
 /** One request to a human, as the lines so far established it. */
@@ -86,9 +78,9 @@ export type Approval = {
   readonly documentDigest: string
   readonly openedAt: string
   readonly hitl: Hitl
-  /** How far up the ladder it is; 0 is who was asked first. */
+  /** Its step of the ladder; 0 is before the first escalation. */
   readonly rung: number
-  /** The capsule that opened it, and the one that whatever comes next supersedes. */
+  /** The capsule that opened it, and the one that the next capsule supersedes. */
   readonly opened: string
   readonly parent: string
   readonly deadline: { readonly at: string; readonly onExpiry: OnExpiry }
@@ -99,7 +91,7 @@ export type Approval = {
   readonly reminded: number
   /** Which call it asks about, however it is spelt (HMAC); null on lines of 0.1. */
   readonly callIdentity: string | null
-  /** A person said no: until then nobody is asked again. Null where no refusal stands. */
+  /** Until when a person's refusal stands: no human is asked again before. Null where none stands. */
   readonly refusedUntil: string | null
   readonly state:
     | { readonly kind: 'pending' }
@@ -120,7 +112,7 @@ export type StandingGrant = {
   readonly expiresAt: string
   readonly usesLeft: number
 }
-/** Between which lines blocked items stand that the state does not hold, closed ones among them. */
+/** The range of lines with blocked items that the state does not hold; some may be closed. */
 export type OlderBlocked = { readonly first: number; readonly last: number }
 export type BlockedItems = {
   readonly items: readonly OpenItem[]
@@ -129,7 +121,7 @@ export type BlockedItems = {
 }
 export type Claimed =
   | { readonly kind: 'claimed' }
-  /** `settled` resolves when the holder has let go. */
+  /** `settled` resolves when the holder has given it up. */
   | { readonly kind: 'held'; readonly by: string; readonly settled: Promise<void> }
 
 export type State = {
@@ -140,7 +132,7 @@ export type State = {
   reserve(request: ReserveRequest): Promise<Reservation | Conflict>
   /** Commit keeps grant, key and budget spent; release gives all of them back (nothing was sent). */
   settle(actionId: string, outcome: Settlement): Promise<void>
-  /** Look-up only; the claim is made at `reserve`. */
+  /** Look-up only; `reserve` takes it. */
   keyState(operator: string, agent: string, key: string): Promise<KeyState | null>
   /**
    * One holder per name, for as long as its line takes to become durable: a capsule id that is to be
@@ -149,12 +141,12 @@ export type State = {
   claim(name: string, by: string): Promise<Claimed>
   /**
    * Whether `by` may open one more approval of the agent: fewer than `most` are open or about to be.
-   * MUST be atomic across processes; the place is `by`'s until its approval is open or it lets go.
+   * MUST be atomic across processes; `by` counts until its approval is open or it calls `unclaim`.
    */
   claimOpening(agent: string, by: string, most: number): Promise<boolean>
-  /** Lets go of all that `by` claimed; `settle` does the same for an action. */
+  /** Gives up all that `by` claimed; `settle` does the same for an action. */
   unclaim(by: string): Promise<void>
-  /** Closed ones are known until their deadline, so that a late caller hears how it ended. */
+  /** Closed ones are kept until their deadline, so that a late caller learns how they ended. */
   approval(id: string): Promise<Approval | null>
   /** The one that is not closed for exactly this request of this agent. */
   approvalFor(agent: string, requestDigest: string): Promise<Approval | null>
@@ -175,9 +167,9 @@ export type State = {
   isStanding(grant: string): Promise<boolean>
   /** Open items that await a decision (seed §5.4.4), in ledger order. */
   awaiting(): Promise<readonly OpenItem[]>
-  /** The newest blocked ones, in ledger order, and where older ones stand; both as of one moment. */
+  /** The newest blocked ones, in ledger order, and where older ones are; both as of one moment. */
   blocked(): Promise<BlockedItems>
-  /** Where older blocked ones stand, without listing the newest. */
+  /** Where older blocked ones are, without listing the newest. */
   olderBlocked(): Promise<OlderBlocked | null>
   /** One that `awaiting` or `blocked` lists. */
   openItem(capsuleId: string): Promise<OpenItem | null>

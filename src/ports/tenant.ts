@@ -2,16 +2,16 @@ import type { OctetsDigest } from '../core/http/response-body.js'
 import type { Plain } from '../core/json/value.js'
 
 /**
- * What the gate does with the tenant's secret; it never sees the secret itself. Each function MUST have a key
- * of its own, derived from it (core/tenant-uses.ts), so that no value one of them gives away helps to guess
- * what another hid (seed §13). Digests are HMAC-SHA-256, lowercase hex.
+ * What the gate does with the tenant's secret, which it never gets itself. Each function MUST have a key of its
+ * own, derived from the secret (core/tenant-uses.ts), so that a value of one does not help to guess the input
+ * of another (seed §13). Digests are HMAC-SHA-256, lowercase hex.
  */
 export type TenantKeys = {
   /** A decider or operator as a line may name them: the same name has the same pseudonym. */
   voter(name: string): string
   /** Whether a line's pseudonym is this name's, in the form of now or of an older journal. */
   isVoter(pseudonym: string, name: string): boolean
-  /** Whose evidence was erased, as a line may say it. */
+  /** The subject whose evidence was erased, as a line may name it. */
   subjectTag(subject: string): string
   /** Of a reason's JCS: equal reasons have equal salts (seed agent-action-capsule-01 §5.4). */
   reasonSalt(reason: string): string
@@ -29,11 +29,11 @@ export type TenantKeys = {
   readonly snapshot: Sealing
   readonly older: OlderForms
 }
-/** Texts encrypted for one place: a sealed text MUST NOT open at any other. White space at the end is not kept. */
+/** Texts encrypted for one position: it MUST NOT be possible to decrypt them for another. White space at the end is not kept. */
 export type Sealing = {
-  seal(text: string, place: string): string
-  /** Null for what this key did not seal for this place. */
-  open(sealed: string, place: string): string | null
+  seal(text: string, position: string): string
+  /** Decrypts; null for what this key did not encrypt for this position. */
+  open(sealed: string, position: string): string | null
 }
 /** What an older gate wrote, to be compared with and never to be written again. */
 export type OlderForms = {

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import type { HttpCall } from '../../src/core/call/call.js'
 import { olderDigests } from '../../src/core/call/digest.js'
 import { boundHeaders } from '../../src/core/manifest/route/headers.js'
+import { begin, identify, recognize } from '../../src/gate/govern/begin.js'
 import { match } from '../../src/gate/govern/match.js'
-import { identify, open, recognize } from '../../src/gate/govern/open.js'
 import { answered, decide, person, tool } from '../support/approvals.js'
 import { askedBefore, sentBefore } from '../support/before-upgrade.js'
 import { manifestOf } from '../support/manifests.js'
@@ -129,7 +129,7 @@ describe('keys and items from before the upgrade', () => {
   const approve = (id: string) => decide(at.gate, id, person('alice'), { kind: 'approve' })
   const legacyOf = async (call: HttpCall): Promise<string> => {
     const { parts } = at.gate
-    const recognized = recognize(open(call, await identify(call.caller, parts), parts))
+    const recognized = recognize(begin(call, await identify(call.caller, parts), parts))
     if ('exit' in recognized) throw new Error(recognized.code)
     const matched = match(recognized, parts)
     if ('exit' in matched) throw new Error(matched.code)

@@ -4,8 +4,8 @@ import { olderDigests } from '../../src/core/call/digest.js'
 import { plainEntry } from '../../src/core/journal/entry.js'
 import { type LineOf, readLine } from '../../src/core/journal/vocabulary.js'
 import { grantEntry } from '../../src/gate/approval/decide/record.js'
+import { begin, identify, recognize } from '../../src/gate/govern/begin.js'
 import { match } from '../../src/gate/govern/match.js'
-import { identify, open, recognize } from '../../src/gate/govern/open.js'
 import { signed } from '../../src/gate/signed-event.js'
 import { approvalOf, decide, machine, person, tool } from '../support/approvals.js'
 import { askedBefore, sentBefore } from '../support/before-upgrade.js'
@@ -148,7 +148,7 @@ describe('a salted request digest', () => {
   const salted = manifest(1, 'tenant')
   const olderOf = async (call = refund('150.00')) => {
     const { parts } = at.gate
-    const recognized = recognize(open(call, await identify(call.caller, parts), parts))
+    const recognized = recognize(begin(call, await identify(call.caller, parts), parts))
     if ('exit' in recognized) throw new Error(recognized.code)
     const matched = match(recognized, parts)
     if ('exit' in matched) throw new Error(matched.code)

@@ -5,12 +5,12 @@ import { admit } from '../../src/gate/govern/admit.js'
 import { advance } from '../../src/gate/govern/advance.js'
 import { approve } from '../../src/gate/govern/approve.js'
 import { authorize } from '../../src/gate/govern/authorize.js'
+import { begin, identify, recognize } from '../../src/gate/govern/begin.js'
 import { conclude } from '../../src/gate/govern/conclude.js'
 import { constrain } from '../../src/gate/govern/constrain.js'
 import { send } from '../../src/gate/govern/dispatch.js'
 import type { Exit } from '../../src/gate/govern/exit.js'
 import { match } from '../../src/gate/govern/match.js'
-import { identify, open, recognize } from '../../src/gate/govern/open.js'
 import { reserve } from '../../src/gate/govern/reserve.js'
 import type { Dispatch } from '../../src/ports/dispatch.js'
 
@@ -22,7 +22,7 @@ function went<T extends object>(value: T): Exclude<T, { exit: string }> {
 
 /** Lines and evidence as an earlier gate left them; `which` of its digests: 0.1's, the last, bound no header but those of `bind_headers`. */
 async function judgedBefore(call: HttpCall, parts: Parts, which: number): Promise<Approved | Exit> {
-  const opened = open(call, await identify(call.caller, parts), parts)
+  const opened = begin(call, await identify(call.caller, parts), parts)
   const matched = went(match(went(recognize(opened)), parts))
   const older = advance(matched, olderDigests(matched, parts).at(which) ?? {})
   const constrained = went(constrain(went(admit(older, parts)), parts))

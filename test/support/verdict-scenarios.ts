@@ -94,7 +94,7 @@ export type Scenario = {
     | 'no_memory'
 }
 
-/** Rows that one HTTP call brings about; those of deciders and deadlines are in approvals.test.ts. */
+/** Rows that one HTTP call brings about; those of deciders and deadlines are in test/gate/approval. */
 type HttpRow = Exclude<
   Code,
   | TransitionCode

@@ -1,24 +1,25 @@
+import type { Agent } from '../../core/call/agent.js'
 import type { Call } from '../../core/call/call.js'
 import type { Plain } from '../../core/json/value.js'
 import type { EvidencePart } from '../../ports/evidence.js'
-import type { Identified } from '../../ports/identity.js'
 import type { PolicyRequest } from '../../ports/policy.js'
 import type { Known, Parts } from '../context.js'
-import { CEDAR_RECORD, cedarRecord, ownWords } from '../govern/authorize.js'
-import { type Reason, refuse, type Tell } from '../govern/exit.js'
-import { open } from '../govern/open.js'
-import { record } from '../govern/record.js'
+import { findAction } from '../find-action.js'
+import { CEDAR_RECORD, cedarRecord, denyDetails } from '../govern/authorize.js'
+import { begin } from '../govern/begin.js'
+import { record } from '../govern/conclude.js'
+import { type Refused, refuse } from '../govern/exit.js'
+import { modeOf } from '../govern/match.js'
 import { haltFor } from '../operate/halt.js'
 import type { Answer } from './answer.js'
-import { storedResponse } from './replay.js'
+import { responseIn } from './replay.js'
 
-type Agent = Extract<Identified, { kind: 'known' }>
 export type Collectable = { readonly actionId: string; readonly capsuleId: string }
 
 /**
- * Gives an action's kept response to its own agent again, under the halts and policies of now: what
- * policy would put before a human passes, what it denies is refused with a capsule. Null: nothing is
- * kept. Without the evidence of what was asked of policy then, nothing can be asked now: refused.
+ * Gives an action's kept response to its own agent again, under the halts and policies of now: what policy
+ * denies is refused with a capsule, what it would ask a human passes. Null: no response is kept. It is
+ * refused too where the evidence of the policy request is gone, because policy cannot be asked again.
  */
 export async function collect(
   call: Call,
@@ -27,48 +28,53 @@ export async function collect(
   parts: Parts,
 ): Promise<Answer | null> {
   const [lines, found] = await Promise.all([
-    parts.journal.find(actionId),
+    findAction(actionId, parts),
     parts.evidence.byAction(actionId),
   ])
-  const dispatched = lines.find((line) => line.type === 'ACTION_DISPATCHED')
-  const response = found.state === 'present' ? storedResponse(found.value) : null
-  if (dispatched === undefined || found.state !== 'present' || response === null) return null
-  const opened = open(call, agent, parts)
-  const { world } = opened
-  const { tool } = dispatched
-  const refused = (
-    code: 'halted' | 'policy_denied' | 'policy_error' | 'unauthenticated',
-    reason: Reason,
-    known: Known = opened,
-    tell: Tell = {},
-  ): Promise<Answer> => record(refuse(known, code, reason, tell), parts)
-
-  if (!parts.identity.isStillKnown(agent))
-    return refused('unauthenticated', { observed: 'agent_gone' })
-  const halt = haltFor(parts.halts(), { agent: agent.agent, tool, operator: world.operator })
-  if (halt !== null) return refused('halted', { observed: { ...halt } })
-  const request = askedBefore(found.value, agent)
-  if (request === null) return refused('policy_denied', { observed: 'evidence_gone' })
-  const decision = world.policy.decide(request)
-  const manifest = world.manifests.find(({ manifest }) =>
-    manifest.rules.some((rule) => rule.tool === tool),
-  )
-  const observing = world.mode === 'observe' || manifest?.manifest.mode === 'observe'
-  const mode = observing ? 'observe' : 'enforce'
-  if (decision.kind !== 'error' && (decision.kind !== 'deny' || observing))
-    return { kind: 'replayed', caller: agent, actionId, capsuleId, response }
-  const { entry, part } = cedarRecord(decision, mode, world, parts)
-  const known: Known = { ...opened, mode, records: [entry], evidence: [part] }
-  if (decision.kind === 'error') {
-    const { detail, errorClass } = decision
-    parts.report({ level: 'error', event: 'policy_error', actionId: opened.actionId, detail })
-    return refused('policy_error', { observed: errorClass }, known)
-  }
-  const tell = ownWords(decision, parts)
-  return refused('policy_denied', { policy_ids: decision.policies }, known, tell)
+  const tool = lines?.dispatched?.tool
+  const response = found.state === 'present' ? responseIn(found.value) : null
+  if (tool === undefined || found.state !== 'present' || response === null) return null
+  const refused = judgeAgain(begin(call, agent, parts), tool, found.value, agent, parts)
+  return refused === null
+    ? { kind: 'replayed', caller: agent, actionId, capsuleId, response }
+    : record(refused, parts)
 }
 
-/** What policy was asked about this action, with its agent as it is now and nobody's approval. */
+/** Null: the response may be given. */
+function judgeAgain(
+  begun: Known,
+  tool: string,
+  evidence: readonly EvidencePart[],
+  agent: Agent,
+  parts: Parts,
+): Refused | null {
+  const { world, actionId } = begun
+  if (!parts.identity.isStillKnown(agent)) {
+    return refuse(begun, 'unauthenticated', { observed: 'agent_gone' })
+  }
+  const halt = haltFor(parts.halts(), { agent: agent.agent, tool, operator: world.operator })
+  if (halt !== null) return refuse(begun, 'halted', { observed: { ...halt } })
+  const request = askedBefore(evidence, agent)
+  if (request === null) return refuse(begun, 'policy_denied', { observed: 'evidence_gone' })
+  const decision = world.policy.decide(request)
+  const loaded = world.manifests.find(({ manifest }) =>
+    manifest.rules.some((rule) => rule.tool === tool),
+  )
+  const mode = modeOf(world, loaded?.manifest)
+  const denied = decision.kind === 'deny' && mode === 'enforce'
+  if (decision.kind !== 'error' && !denied) return null
+  const { entry, part } = cedarRecord(decision, mode, world, parts)
+  const known: Known = { ...begun, mode, records: [entry], evidence: [part] }
+  if (decision.kind === 'error') {
+    const { detail, errorClass } = decision
+    parts.report({ level: 'error', event: 'policy_error', actionId, detail })
+    return refuse(known, 'policy_error', { observed: errorClass })
+  }
+  const reason = { policy_ids: decision.policies }
+  return refuse(known, 'policy_denied', reason, denyDetails(decision, parts))
+}
+
+/** What policy was asked about this action, with its agent as it is now and without an approval. */
 function askedBefore(
   parts: readonly EvidencePart[],
   { agent, roles, developer }: Agent,

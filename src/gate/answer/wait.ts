@@ -3,18 +3,18 @@ import type { TransitionCode } from '../../core/verdict/table.js'
 import type { Identified } from '../../ports/identity.js'
 import type { Line } from '../../ports/journal.js'
 import type { Approval } from '../../ports/state.js'
-import { pendingTell } from '../approval/open.js'
+import { pendingDetails } from '../approval/ask.js'
 import type { Parts } from '../context.js'
 import { type Answer, type Refusal, refusal, type Waiting, waiting } from './answer.js'
 import { collect } from './collect.js'
 
-/** `Prefer: wait` is a courtesy, not a lease: more than this no caller holds a connection (DESIGN §3). */
+/** The longest that `Prefer: wait` holds a connection (DESIGN §3). */
 const MOST_SECONDS = 20
 
 /**
- * The 202 is durable; now wait a little for the decision. Approved: the same request goes on as its own
- * retry, unless its caller has gone: then the grant is left for a retry that somebody sends. Refused or
- * over: the answer names the capsule that ended it. Otherwise the 202 after all.
+ * The 202 is on record; waits a little for the decision. Approved: the same request goes on as its own retry,
+ * unless its caller has gone: then the grant is left for a later retry. Refused or over: the answer names
+ * the capsule that ended the item. Otherwise the caller gets the 202.
  */
 export async function afterWaiting(
   pending: Waiting,
@@ -25,8 +25,9 @@ export async function afterWaiting(
   const { approvalId: id, caller } = pending
   const approval = await decided(id, Math.min(call.waitSeconds, MOST_SECONDS) * 1000, parts)
   const retry = { ...call, approvalId: id, waitSeconds: 0 }
-  switch (approval?.state.kind) {
-    case undefined:
+  if (approval === null) return pending
+  const { state } = approval
+  switch (state.kind) {
     case 'pending':
       return pending
     case 'approved':
@@ -34,37 +35,37 @@ export async function afterWaiting(
         ? govern(retry)
         : stillWaiting('pending', approval, caller)
     case 'closed':
-      return (await closedAnswer(approval, call, caller, parts)) ?? govern(retry)
+      return (await closedAnswer(approval, state, call, caller, parts)) ?? govern(retry)
   }
 }
 
 /** Resolves when the approval is decided, or when the time is over. */
 async function decided(id: string, ms: number, parts: Parts): Promise<Approval | null> {
   const read = (): Promise<Approval | null> => parts.state.approval(id)
-  const isDecided = (approval: Approval | null): boolean => {
-    if (approval === null || approval.state.kind === 'closed') return true
-    // Where the gate itself sends what was approved, the end is what the caller waits for.
-    return approval.state.kind === 'approved' && approval.hitl.on_approval === 'retry'
-  }
   return new Promise((resolve, reject) => {
     const finish = (): void => {
       stop()
       cancel()
       read().then(resolve, reject)
     }
+    const look = (): void => {
+      read().then((approval) => {
+        if (isDecided(approval)) finish()
+      }, reject)
+    }
     const stop = parts.subscribe((line) => {
-      if (isAbout(line, id)) {
-        read().then((approval) => {
-          if (isDecided(approval)) finish()
-        }, reject)
-      }
+      if (isAbout(line, id)) look()
     })
     const cancel = parts.timer.after(ms, finish)
-    read().then((approval) => {
-      if (isDecided(approval)) finish()
-    }, reject)
+    look()
   })
 }
+
+/** Where the gate itself sends what was approved, the caller waits for the end of that. */
+const isDecided = (approval: Approval | null): boolean =>
+  approval === null ||
+  approval.state.kind === 'closed' ||
+  (approval.state.kind === 'approved' && approval.hitl.on_approval === 'retry')
 
 function isAbout(line: Line, id: string): boolean {
   switch (line.type) {
@@ -77,7 +78,7 @@ function isAbout(line: Line, id: string): boolean {
   }
 }
 
-/** The caller is told again what is already on record; the ids are the item's. */
+/** What is on record already; the ids are the item's. */
 export function stillWaiting(
   kind: Waiting['kind'],
   { approvalId, opened, state, deadline }: Approval,
@@ -85,39 +86,46 @@ export function stillWaiting(
 ): Waiting {
   const at = state.kind === 'approved' ? 'approved' : 'pending'
   const ids = { actionId: approvalId, capsuleId: opened }
-  return waiting(kind, approvalId, ids, pendingTell(approvalId, at, deadline.at), caller)
+  return waiting(kind, approvalId, ids, pendingDetails(approvalId, at, deadline.at), caller)
 }
 
 /** The ids are those of the person's refusal. */
-export function refusedBefore({ approvalId, state }: Approval, caller: Identified): Refusal {
-  if (state.kind !== 'closed') throw new TypeError('what was refused is over')
-  const { actionId, capsuleId } = state
-  return refusal('approval_refused', { actionId, capsuleId }, { approval_id: approvalId }, caller)
+export function refusedBefore(approval: Approval, caller: Identified): Refusal {
+  if (approval.state.kind !== 'closed') throw new TypeError('what was refused is over')
+  return closedRefusal('approval_refused', approval.approvalId, approval.state, caller)
 }
 
-/** How the item ended, where that is an answer to this caller; null where the caller has to ask anew. */
+const closedRefusal = (
+  code: TransitionCode,
+  approval_id: string,
+  { actionId, capsuleId }: Closed,
+  caller: Identified,
+): Refusal => refusal(code, { actionId, capsuleId }, { approval_id }, caller)
+
+type Closed = Extract<Approval['state'], { kind: 'closed' }>
+
+/** How the item ended, where that answers this caller; null where the call has to be judged again. */
 async function closedAnswer(
   approval: Approval,
+  state: Closed,
   call: Call,
   caller: Identified,
   parts: Parts,
 ): Promise<Answer | null> {
-  const { state } = approval
-  if (state.kind !== 'closed') return null
-  const { actionId, capsuleId } = state
-  const code = closureCode(approval)
-  const tell = { approval_id: approval.approvalId }
-  if (code !== null) return refusal(code, { actionId, capsuleId }, tell, caller)
+  const code = closureCode(approval, state)
+  if (code !== null) return closedRefusal(code, approval.approvalId, state, caller)
   if (approval.hitl.on_approval !== 'dispatch' || caller.kind === 'unknown') return null
-  return collect(call, caller, { actionId, capsuleId }, parts)
+  return collect(call, caller, state, parts)
 }
 
 /** Null when a call ended it: its own record says how. */
-function closureCode({ state, votes, decided }: Approval): TransitionCode | null {
-  if (state.kind !== 'closed') return null
-  switch (state.verdict) {
+function closureCode(
+  { votes, decided }: Approval,
+  { verdict, approver }: Closed,
+): TransitionCode | null {
+  switch (verdict) {
     case 'resolved':
-      return state.approver === 'human' || decided !== null || votes.length > 0
+      return approver === 'human' || decided !== null || votes.length > 0
         ? 'approval_refused'
         : 'approval_withdrawn'
     case 'expired':

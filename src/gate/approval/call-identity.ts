@@ -8,7 +8,7 @@ import type { Matched, Parts } from '../context.js'
 type Same = Pick<Matched, 'call' | 'rule' | 'args' | 'notJudged' | 'requestOctets'>
 type Naming = Pick<Parts, 'tenant' | 'crypto'>
 
-/** What a rule lets through unjudged belongs to the call too. */
+/** What a rule lets through unjudged is part of the call too. */
 const letThrough = ({ notJudged }: Same, body: string): Plain => ({
   query: notJudged.query,
   members: notJudged.members.map(([pointer, value]) => [pointer, exactText(value)]),
@@ -18,17 +18,17 @@ const letThrough = ({ notJudged }: Same, body: string): Plain => ({
 const textOf = (known: Same, body: string): string =>
   callText({ tool: known.rule.tool, args: known.args, letThrough: letThrough(known, body) })
 
-/** The call that a person's refusal would be about; also where its digest is an older item's. */
+/** Which call a person's refusal is about; the same where `known` has an older digest of the request. */
 export const identityOf = (known: Same, parts: Naming): string => {
   const { call, rule, notJudged } = known
   const body = notJudged.body ? digestRequest(call, rule, parts).requestOctets.digest : ''
   return parts.tenant.callIdentity(textOf(known, body))
 }
 
-/** As lines of before one key per use name it: a refusal from then stands for its time. */
+/** As older lines name it, so that a refusal from before an upgrade stands for its time. */
 export const olderIdentityOf = (known: Same, parts: Naming): string =>
   parts.tenant.older.callIdentity(textOf(known, olderOctets(known, parts).digest))
 
-/** Whether a person refused it and that still stands at that time. */
+/** Whether a person refused it and the refusal stands at that time. */
 export const stands = ({ refusedUntil }: Approval, at: string): boolean =>
   refusedUntil !== null && Date.parse(at) < Date.parse(refusedUntil)

@@ -10,15 +10,15 @@ export type Expiry = {
   stop(): Promise<void>
 }
 
-/** Somebody else is about to move an item that is due, or a record could not be written: look again. */
+/** When to try again where another action holds an item that is due, or its record could not be written. */
 const AGAIN_MS = 1_000
-/** So many records share a sync. */
+/** How many records are written at once, to share a sync. */
 const AT_ONCE = 64
 
 /**
- * One timer for the nearest deadline. Deadlines come from the records' own timestamps and survive a
- * restart; from the moment this process knows one, its monotonic clock has to agree, so that a wall
- * clock that jumps ahead ends nothing early. What is halted waits for whoever resumes it.
+ * One timer for the nearest deadline. Deadlines follow from the records' own timestamps and survive a restart.
+ * Once this process has read one, its monotonic clock has to agree, so that a wall clock that jumps ahead ends
+ * nothing early. What is halted waits until it is resumed.
  */
 export function startExpiry(parts: Parts): Expiry {
   const { clock, timer } = parts
@@ -78,7 +78,7 @@ export function startExpiry(parts: Parts): Expiry {
     }
   }
 
-  /** One round at a time; whoever asks meanwhile gets one more. */
+  /** One round at a time; a call during a round makes it run once more. */
   function run(): Promise<void> {
     if (stopped) return Promise.resolve()
     if (running !== null) {
@@ -119,7 +119,7 @@ export function startExpiry(parts: Parts): Expiry {
   }
 }
 
-/** The item that may be due at another time after this line than before it. */
+/** The item whose due time this line may change. */
 function movedBy(line: Line): string | null {
   switch (line.type) {
     case 'APPROVAL_OPENED':

@@ -4,28 +4,27 @@ import { firstDifference } from '../../core/call/difference.js'
 import { digestRequest, olderDigests } from '../../core/call/digest.js'
 import type { Approval } from '../../ports/state.js'
 import type { Constrained, Item, Known, Matched, Parts } from '../context.js'
-import { thaw } from '../evidence/thaw.js'
-import { factsOf, withoutPending } from '../govern/constrain.js'
+import { thaw } from '../evidence/frozen.js'
+import { factsOf } from '../govern/constrain.js'
 import { type Refused, type RefusedBefore, refuse } from '../govern/exit.js'
 import { identityOf, olderIdentityOf, stands } from './call-identity.js'
+import { claimItem } from './claim-item.js'
 import { recallRun } from './decide/recall.js'
 
-const NONE: Item = { kind: 'none' }
-
 /**
- * The approval this call is about: the one it names, or the one open for exactly the same request. A
- * grant counts under the policy set and manifest it was given under, and only if the votes behind it
- * are still provable. In observe mode nobody is asked and no grant is spent.
+ * The approval this call is about: the one it names, or the one open for exactly the same request. A grant
+ * counts under the policy set and manifest it was given under, and only if the votes behind it can still be
+ * shown. In observe mode no human is asked and no grant is spent.
  */
 export async function findItem(
   known: Constrained,
   parts: Parts,
 ): Promise<Item | Refused | RefusedBefore> {
-  if (known.mode === 'observe') return NONE
+  if (known.mode === 'observe') return { kind: 'none' }
   const { approvalId } = known.call
   const approval =
     approvalId === null ? await openFor(known, parts) : await named(known, approvalId, parts)
-  if (approval === null) return NONE
+  if (approval === null) return { kind: 'none' }
   if ('exit' in approval) return approval
   const stale = isStale(approval, known)
   if (approval.state.kind !== 'approved' || stale) return { kind: 'open', approval, stale }
@@ -33,10 +32,8 @@ export async function findItem(
   if (recalled === null) return { kind: 'open', approval, stale: true }
   const broken = brokenBy(recalled.bounds, known, parts)
   if (broken !== null) {
-    return refuse(await closing(withoutPending(known), approval, parts), 'policy_denied', {
-      observed: 'approved_within_bounds',
-      constraint: broken,
-    })
+    const reason = { observed: 'approved_within_bounds', constraint: broken }
+    return refuse(await closing(known, approval, parts), 'policy_denied', reason)
   }
   return { kind: 'granted', approval, run: recalled.run }
 }
@@ -63,7 +60,7 @@ async function openFor(known: Constrained, parts: Parts): Promise<Approval | nul
   return null
 }
 
-/** Asked about this call, under the digest of now or, before an upgrade, under the older one. */
+/** Asked about this call, under its digest of now or, before an upgrade, under an older one. */
 async function isAbout(approval: Approval, known: Constrained, parts: Parts): Promise<boolean> {
   if (approval.requestDigest === known.requestDigest) return true
   const older = olderDigests(known, parts)
@@ -73,7 +70,7 @@ async function isAbout(approval: Approval, known: Constrained, parts: Parts): Pr
   )
 }
 
-/** The older digest left headers open: what counts is the call that was frozen, digested as now. */
+/** The older digest did not cover all headers: what counts is the call that was frozen, digested as now. */
 async function isFrozenAs(approval: Approval, known: Constrained, parts: Parts): Promise<boolean> {
   const frozen = await thaw(approval, parts)
   return (
@@ -82,48 +79,35 @@ async function isFrozenAs(approval: Approval, known: Constrained, parts: Parts):
   )
 }
 
-/** Another's approval and an unknown one are the same answer: an id is no oracle. */
+/** Another agent's approval is answered as an unknown one, so that ids cannot be probed. */
 async function named(
   known: Constrained,
   id: string,
   parts: Parts,
 ): Promise<Approval | Refused | RefusedBefore> {
-  const approval = await parts.state.approval(id)
-  if (
-    approval === null ||
-    approval.agent !== known.agent.agent ||
-    approval.operator !== known.world.operator
-  ) {
-    return refuse(
-      withoutPending(known),
+  const closed = (known: Known, observed: string, more = {}): Refused =>
+    refuse(
+      known,
       'approval_closed',
-      { observed: 'unknown' },
-      { approval_id: id, approval_state: 'unknown' },
+      { observed },
+      { approval_id: id, approval_state: observed, ...more },
     )
-  }
-  const own = { ...withoutPending(known), decisionId: approval.approvalId }
+  const approval = await parts.state.approval(id)
+  const isOwn = approval?.agent === known.agent.agent && approval.operator === known.world.operator
+  if (!isOwn) return closed(known, 'unknown')
+  const own = { ...known, decisionId: approval.approvalId }
   if (stands(approval, known.at) && isRefusalOf(approval, known, parts)) {
     return { exit: 'refused_before', known: own, approval }
   }
   if (!(await isAbout(approval, known, parts))) {
-    const pointer = await differenceFrom(approval, known, parts)
-    return refuse(
-      own,
-      'approval_mismatch',
-      { observed: pointer },
-      { approval_id: id, differs_at: pointer },
-    )
+    const observed = await differenceFrom(approval, known, parts)
+    const details = { approval_id: id, differs_at: observed }
+    return refuse(own, 'approval_mismatch', { observed }, details)
   }
   const { state } = approval
-  if (state.kind === 'closed') {
-    return refuse(
-      own,
-      'approval_closed',
-      { observed: state.verdict },
-      { approval_id: id, approval_state: state.verdict, closed_by: state.actionId },
-    )
-  }
-  return approval
+  return state.kind === 'closed'
+    ? closed(own, state.verdict, { closed_by: state.actionId })
+    : approval
 }
 
 const isRefusalOf = ({ callIdentity }: Approval, known: Constrained, parts: Parts): boolean =>
@@ -150,7 +134,7 @@ export function brokenBy(
   return null
 }
 
-/** This ending closes the item, unless somebody else is closing it already. */
+/** A refusal that closes the item, unless another action is closing it already. */
 export async function closing<K extends Known>(
   known: K,
   approval: Approval,
@@ -161,13 +145,5 @@ export async function closing<K extends Known>(
   return mine ? { ...own, supersedes: approval.parent } : own
 }
 
-/** Claimed first and looked at again then: between a look and a claim the item may have moved on. */
-export async function mayClose(
-  { approvalId, parent }: Approval,
-  actionId: string,
-  { state }: Parts,
-): Promise<boolean> {
-  if ((await state.claim(parent, actionId)).kind === 'held') return false
-  const now = await state.approval(approvalId)
-  return now !== null && now.state.kind !== 'closed' && now.parent === parent
-}
+export const mayClose = async (item: Approval, actionId: string, parts: Parts): Promise<boolean> =>
+  typeof (await claimItem(item, actionId, parts)) === 'object'

@@ -6,19 +6,19 @@ import type { Parts } from '../context.js'
 
 type Reading = Pick<Parts, 'state' | 'journal'>
 
-/** Open by the predicate of seed §5.4.4, wherever it is kept; null for what is closed or never was open. */
-export async function openItem(
+/** An open item (seed §5.4.4), from the state or the journal; null for what is closed or never was open. */
+export async function findOpenItem(
   capsuleId: string,
   { state, journal }: Reading,
 ): Promise<OpenItem | null> {
   const known = await state.openItem(capsuleId)
   if (known !== null) return known
-  // Asked second: what left the state in between is among the older ones by now.
+  // Read second: what left the state in between is among the older ones by then.
   const older = await state.olderBlocked()
   return older === null ? null : olderItem(capsuleId, older, journal)
 }
 
-/** Blocked items behind a line, in ledger order: those that the state let go stand before those it has. */
+/** Blocked items behind a line, in ledger order: those that the state no longer has come first. */
 export async function blockedAfter(
   after: number,
   size: number,
@@ -39,7 +39,7 @@ export async function blockedAfter(
   return page
 }
 
-/** A blocked item that the state let go, by its journal line. */
+/** A blocked item that the state no longer has, by its journal line. */
 async function olderItem(
   capsuleId: string,
   older: OlderBlocked,

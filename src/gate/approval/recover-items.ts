@@ -3,7 +3,7 @@ import type { Parts } from '../context.js'
 import { decidedAction, writeCapsule } from '../write-capsule.js'
 import { grantEntry } from './decide/record.js'
 
-/** A capsule that asks a human, without the event that says whom and until when. */
+/** A capsule that opens an item, without its APPROVAL_OPENED line. */
 export type Unasked = {
   readonly capsule_id: string
   readonly decision_id: string
@@ -12,9 +12,9 @@ export type Unasked = {
 }
 
 /**
- * After power was lost between two lines of one append: the journal kept the first and not the second.
- * A question that nobody can see is closed, since no caller was told of it; a quorum without its grant
- * gets it. Runs before anything opens.
+ * After power was lost between two lines of one append, the journal has the first and not the second. An item
+ * without its APPROVAL_OPENED cannot be decided and its caller got no answer: it is closed. A quorum without
+ * its grant gets the grant. Runs before anything listens.
  */
 export async function recoverItems(unasked: readonly Unasked[], parts: Parts): Promise<void> {
   for (const item of unasked) await closeUnasked(item, parts)
@@ -33,22 +33,17 @@ async function closeUnasked(item: Unasked, parts: Parts): Promise<void> {
   const { policy, mode } = parts.world()
   await writeCapsule(
     {
-      what: {
-        kind: 'verdict',
-        input: {
-          identity: decidedAction(parts.ids.actionId(), item, parts.journal.timestamp()),
-          verdict: { kind: 'refused', verdict_class: 'engine_failure' },
-          constraints: [],
-          extensions: {
-            'dev.capsulegate.policy_digest': policy.digest,
-            'dev.capsulegate.mode': mode,
-            'dev.capsulegate.decision_id': item.decision_id,
-          },
-          chain: { supersedes: item.capsule_id },
-        },
+      identity: decidedAction(parts.ids.actionId(), item, parts.journal.timestamp()),
+      verdict: { kind: 'refused', verdict_class: 'engine_failure' },
+      constraints: [],
+      extensions: {
+        'dev.capsulegate.policy_digest': policy.digest,
+        'dev.capsulegate.mode': mode,
+        'dev.capsulegate.decision_id': item.decision_id,
       },
-      evidence: null,
+      chain: { supersedes: item.capsule_id },
     },
+    { evidence: null },
     parts,
   )
   parts.report({ level: 'warn', event: 'unasked_closed', actionId: item.decision_id })

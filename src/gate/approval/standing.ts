@@ -1,14 +1,13 @@
 import { type Bounds, readBounds } from '../../core/approval/bounds.js'
 import { hollowBounds } from '../../core/approval/hollow-bounds.js'
 import { boundsContext } from '../../core/journal/encryption-context.js'
-import type { ToolRule } from '../../core/manifest/model.js'
 import type { Approval } from '../../ports/state.js'
 import type { Constrained, Item, Parts } from '../context.js'
-import { saltedPart } from '../govern/dispatch.js'
+import { saltedPart } from '../evidence/parts.js'
 import { signed } from '../signed-event.js'
 import { brokenBy } from './find.js'
 
-/** Given on purpose, never implied by an approval: for one agent and tool, within bounds, for a while. */
+/** For one agent and tool, within bounds, for a limited time; never implied by an approval. */
 export type StandingOrder = {
   readonly agent: string
   readonly tool: string
@@ -34,6 +33,8 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
   const part = saltedPart('vote', 'standing', { grant, by, agent, tool, bounds, uses }, parts)
   const { operator } = parts.world()
   await evidence.put({ actionId: grant, operator, subject: null, at, parts: [part] })
+  const position = boundsContext({ grant, agent, tool })
+  const sealed_bounds = parts.tenant.bounds.seal(JSON.stringify(bounds), position)
   await journal.append([
     signed(
       'GRANT_ISSUED',
@@ -42,10 +43,7 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
         standing: true,
         agent,
         tool,
-        sealed_bounds: parts.tenant.bounds.seal(
-          JSON.stringify(bounds),
-          boundsContext({ grant, agent, tool }),
-        ),
+        sealed_bounds,
         expires_at: new Date(Date.parse(expiresAt)).toISOString(),
         uses,
         voter: parts.tenant.voter(by),
@@ -57,15 +55,16 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
   return { kind: 'issued', grant }
 }
 
-/** The caller turns the generation after it resolves, so that calls not yet sent are stopped too (promise 5). */
+/** The caller then raises the generation, so that calls not yet sent are stopped too (promise 5). */
 export async function revokeStanding(grant: string, by: string, parts: Parts): Promise<void> {
   const voter = parts.tenant.voter(by)
   await parts.journal.append([signed('GRANT_REVOKED', { grant, voter }, parts)])
 }
 
 function problemsOf(order: StandingOrder, parts: Parts): readonly string[] {
-  const rule = ruleOf(order.tool, parts)
-  if (rule === null) return [`there is no tool ${order.tool}`]
+  const { router, operator } = parts.world()
+  const rule = router.byTool.get(order.tool)?.[0]?.rule
+  if (rule === undefined) return [`there is no tool ${order.tool}`]
   const problems: string[] = []
   const until = Date.parse(order.expiresAt)
   const now = parts.clock.now()
@@ -74,15 +73,11 @@ function problemsOf(order: StandingOrder, parts: Parts): readonly string[] {
   if (order.by === '' || order.by === order.agent) problems.push('another than the agent gives it')
   const read = readBounds(order.bounds, rule)
   if (!read.ok) return [...problems, ...read.problems]
-  const { operator } = parts.world()
   const of = { rule, agent: order.agent, operator }
   return [...problems, ...hollowBounds(read.constraints, of, parts.crypto)]
 }
 
-const ruleOf = (tool: string, parts: Parts): ToolRule | null =>
-  parts.world().router.byTool.get(tool)?.[0]?.rule ?? null
-
-/** The first standing grant whose bounds this call keeps; what runs under it is policy (promise 4). */
+/** The first standing grant whose bounds this call keeps; a call under it runs by policy (promise 4). */
 export async function findStanding(
   known: Constrained,
   asked: Approval | null,

@@ -7,10 +7,9 @@ import type { EvidencePart } from '../../ports/evidence.js'
 import type { JournalEntry } from '../../ports/journal.js'
 import type { Approval } from '../../ports/state.js'
 import type { Parts } from '../context.js'
-import { reasonPart } from '../evidence/reason.js'
-import { subjectOf } from '../evidence/subject.js'
-import { aboutApproval } from '../govern/about.js'
-import { decidedAction, evidenceOf, writeCapsule } from '../write-capsule.js'
+import { reasonPart } from '../evidence/parts.js'
+import { subjectOf } from '../evidence/record.js'
+import { decidedAction, writeCapsule } from '../write-capsule.js'
 
 /** One step of an open item that no call makes: decided, postponed, passed on, over. */
 export type Transition = {
@@ -19,49 +18,47 @@ export type Transition = {
   /** The capsule's own action; it holds the claim on the item's parent. */
   readonly actionId: string
   readonly at: string
-  readonly by:
+  /** Absent: policy. */
+  readonly by?:
     | { readonly kind: 'human'; readonly decision: HumanDecision }
     | { readonly kind: 'machine'; readonly authority: string }
-    | { readonly kind: 'policy' }
-  readonly record: ConstraintRecord | null
-  readonly evidence: readonly EvidencePart[]
+  readonly record?: ConstraintRecord
+  readonly evidence?: readonly EvidencePart[]
   /** A deferral's own time, chosen by the person (seed §5.4). */
   readonly expiry?: ExpiryPolicy
-  /** An escalation's: by the ladder. */
+  /** An escalation's, by the ladder. */
   readonly deadline?: Deadline
-  /** Events that stand beside the capsule in one append. */
+  /** Further lines of the same append. */
   readonly events?: readonly JournalEntry[]
 }
 
-/** The other entrances' `conclude`: one capsule, durable, superseding the item's parent. */
+/** Writes one capsule that supersedes the item's parent; resolves when it is durable. */
 export async function transition(step: Transition, parts: Parts): Promise<{ capsuleId: string }> {
-  const { approval, actionId, at, events = [] } = step
-  const { operator } = approval
-  const reason = reasonPart(step.code, reasonOf(step), parts)
+  const { approval, actionId, at, record, deadline, events = [], evidence = [] } = step
+  const { operator, agent, tool, requestDigest } = approval
+  const observed = approval.state.kind === 'approved' ? 'approved_unused' : 'undecided'
+  const reason = reasonPart(step.code, { code: step.code, observed }, parts)
   const subject = await subjectOf(approval.approvalId, parts)
   const capsule = await writeCapsule(
     {
-      what: {
-        kind: 'verdict',
-        input: {
-          identity: decidedAction(actionId, approval, at),
-          verdict: verdictOf(step, reason.digest),
-          constraints: step.record === null ? [] : [step.record],
-          extensions: {
-            'dev.capsulegate.manifest_digest': approval.manifestDigest,
-            'dev.capsulegate.policy_digest': approval.policyDigest,
-            'dev.capsulegate.mode': 'enforce',
-            'dev.capsulegate.decision_id': approval.approvalId,
-            ...(step.deadline === undefined ? {} : { 'dev.capsulegate.deadline': step.deadline }),
-          },
-          chain: { supersedes: approval.parent },
-        },
+      identity: decidedAction(actionId, approval, at),
+      verdict: verdictOf(step, reason.digest),
+      constraints: record === undefined ? [] : [record],
+      extensions: {
+        'dev.capsulegate.manifest_digest': approval.manifestDigest,
+        'dev.capsulegate.policy_digest': approval.policyDigest,
+        'dev.capsulegate.mode': 'enforce',
+        'dev.capsulegate.decision_id': approval.approvalId,
+        ...(deadline === undefined ? {} : { 'dev.capsulegate.deadline': deadline }),
       },
-      evidence: evidenceOf({ operator, actionId }, at, [...step.evidence, reason], subject),
-      // A decision without its evidence is none, and nobody waits for it as a call does.
+      chain: { supersedes: approval.parent },
+    },
+    {
+      evidence: { actionId, operator, subject, at, parts: [...evidence, reason] },
+      // A decision without its evidence does not count, and no call waits for this one.
       awaited: true,
       beside: () => events,
-      ...aboutApproval(approval),
+      about: { agent, tool, request_digest: requestDigest },
     },
     parts,
   )
@@ -69,33 +66,21 @@ export async function transition(step: Transition, parts: Parts): Promise<{ caps
 }
 
 function verdictOf({ code, by, expiry }: Transition, reason_digest: string): Verdict {
-  const { verdict } = TABLE[code]
-  if (by.kind === 'human') {
-    return {
-      kind: 'disposed',
-      decision: by.decision,
-      reason_digest,
-      ...(expiry === undefined ? {} : { expiry_policy: expiry }),
-    }
+  if (by?.kind === 'human') {
+    const expires = expiry === undefined ? {} : { expiry_policy: expiry }
+    return { kind: 'disposed', decision: by.decision, reason_digest, ...expires }
   }
-  switch (verdict) {
+  const { verdict: verdict_class } = TABLE[code]
+  switch (verdict_class) {
     case 'timeout':
       return { kind: 'timed_out', reason_digest }
     case 'resolved':
     case 'expired':
-    case 'escalated':
-      return {
-        kind: 'refused',
-        verdict_class: verdict,
-        reason_digest,
-        ...(by.kind === 'machine' ? { authority: by.authority } : {}),
-      }
+    case 'escalated': {
+      const authority = by === undefined ? {} : { authority: by.authority }
+      return { kind: 'refused', verdict_class, reason_digest, ...authority }
+    }
     case 'deferred':
       throw new TypeError('only a person postpones (seed §5.4.1)')
   }
 }
-
-const reasonOf = ({ code, approval }: Transition) => ({
-  code,
-  observed: approval.state.kind === 'approved' ? 'approved_unused' : 'undecided',
-})

@@ -1,11 +1,11 @@
 import { createErasures, type Erasure } from '../../core/journal/erasures.js'
-import { evidenceDigestsOf } from '../../core/journal/evidence-digests.js'
+import { type EvidenceDigest, evidenceDigestsOf } from '../../core/journal/evidence-digests.js'
 import { type JournalLine, readLine } from '../../core/journal/vocabulary.js'
 import type { InIndex } from '../../ports/evidence.js'
 import type { Parts } from '../context.js'
 import type { Check } from '../operate/checks.js'
 
-/** What there is to compare, and how to leave the loop to calls meanwhile. */
+/** What is compared, and when to pause for calls. */
 export type Backlog = {
   /** All lines that are here, from the oldest segment that was not archived. */
   lines(): AsyncIterable<JournalLine>
@@ -16,19 +16,19 @@ export type EvidenceWatch = {
   check(): Check
   /** Digests that must have evidence and have none, or none that can be read. */
   absent(): { readonly missing: number; readonly damaged: number }
-  /** The line that says why a key of the store is gone; undefined while the journal is still being read. */
+  /** The line that erased a key of the store; undefined while the journal is still being read. */
   erasure(key: string): Erasure | null | undefined
   stop(): Promise<void>
 }
-type Place = { readonly seq: number; readonly member: string; readonly digest: string }
+type Due = EvidenceDigest & { readonly seq: number }
 
 const NAME = 'evidence_records'
 const AT_ONCE = 256
 
 /**
- * Behind the running gate, once after each start: every digest of the journal that must have evidence is
- * looked for in the index of the store (no record is read). What is missing or damaged turns readiness off and is
- * told; the gate goes on judging, because refusing calls would bring nothing back.
+ * In the background, once after each start: every digest of the journal that must have evidence is looked up
+ * in the index of the store (no record is read). What is missing or damaged turns readiness off and is
+ * reported; the gate goes on judging, because refusing calls would restore nothing.
  */
 export function watchEvidence(parts: Parts, { lines, rest }: Backlog): EvidenceWatch {
   const { journal, evidence, report } = parts
@@ -36,67 +36,67 @@ export function watchEvidence(parts: Parts, { lines, rest }: Backlog): EvidenceW
   const unsubscribe = parts.subscribe(erasures.add)
   const last = journal.head().seq
   const counts = { missing: 0, damaged: 0 }
-  /** Digests under destroyed keys, by key: the line that explains them stands behind theirs. */
-  const dark = new Map<string, { readonly first: Place; digests: number }>()
+  /** Digests under destroyed keys, by key: the line that erased a key comes later than they do. */
+  const erased = new Map<string, { readonly first: Due; digests: number }>()
   let first: string | null = null
   let failed: string | null = null
   let isDone = false
   let stopped = false
 
-  function absent(state: 'missing' | 'damaged', place: Place, why: string, digests = 1): void {
-    const { seq, member, digest } = place
+  function absent(state: 'missing' | 'damaged', due: Due, why: string, digests = 1): void {
+    const { seq, member, digest } = due
     const detail = `line ${seq}, ${member}: the evidence ${digest} is ${state}${why}`
     first ??= detail
-    // One event at the first of each kind: the rest is counted, and `ledger verify --evidence` lists it.
+    // Reported once for each kind; the others are counted, and `ledger verify --evidence` lists them.
     if (counts[state] === 0) report({ level: 'error', event: `evidence_${state}`, detail })
     counts[state] += digests
   }
 
-  function judge(place: Place, found: InIndex): void {
+  function judge(due: Due, found: InIndex): void {
     switch (found.state) {
       case 'present':
         break
       case 'missing':
-        absent('missing', place, '')
+        absent('missing', due, '')
         break
       case 'damaged':
-        absent('damaged', place, `: ${found.detail}`)
+        absent('damaged', due, `: ${found.detail}`)
         break
       case 'erased': {
-        const known = dark.get(found.key)
-        if (known === undefined) dark.set(found.key, { first: place, digests: 1 })
+        const known = erased.get(found.key)
+        if (known === undefined) erased.set(found.key, { first: due, digests: 1 })
         else known.digests++
         break
       }
     }
   }
 
-  async function compare(places: readonly Place[]): Promise<void> {
-    const states = await evidence.inIndex(places.map(({ digest }) => digest))
-    for (const [i, place] of places.entries()) judge(place, states[i] ?? { state: 'missing' })
+  async function compare(dues: readonly Due[]): Promise<void> {
+    const states = await evidence.inIndex(dues.map(({ digest }) => digest))
+    for (const [i, due] of dues.entries()) judge(due, states[i] ?? { state: 'missing' })
   }
 
   async function run(): Promise<void> {
-    let places: Place[] = []
+    let dues: Due[] = []
     for await (const raw of lines()) {
       if (stopped || raw.seq > last) break
       const line = readLine(raw)
       if (line !== null) {
         erasures.add(line)
-        for (const due of evidenceDigestsOf(line)) places.push({ seq: line.seq, ...due })
+        for (const named of evidenceDigestsOf(line)) dues.push({ seq: line.seq, ...named })
       }
-      if (places.length >= AT_ONCE) {
-        await compare(places)
-        places = []
+      if (dues.length >= AT_ONCE) {
+        await compare(dues)
+        dues = []
       }
       const resting = rest()
       if (resting !== null) await resting
     }
     if (stopped) return
-    await compare(places)
-    for (const [key, { first: place, digests }] of dark) {
+    await compare(dues)
+    for (const [key, { first: due, digests }] of erased) {
       if (erasures.of(key) !== null) continue
-      absent('missing', place, ': its key was destroyed and no line says so', digests)
+      absent('missing', due, ': its key was destroyed and no line says so', digests)
     }
     isDone = true
     const { missing, damaged } = counts

@@ -5,12 +5,10 @@ import { type Refused, refuse } from './exit.js'
 
 /** May this agent call this tool right now? */
 export function admit(matched: Matched, parts: Parts): Admitted | Refused {
-  const { identified } = matched
-  const halt = haltFor(parts.halts(), {
-    agent: identified.agent,
-    tool: matched.rule.tool,
-    operator: matched.world.operator,
-  })
-  if (halt !== null) return refuse(matched, 'halted', { observed: { ...halt } })
-  return advance(matched, { agent: identified })
+  const { identified: agent, rule, world } = matched
+  const call = { agent: agent.agent, tool: rule.tool, operator: world.operator }
+  const halt = haltFor(parts.halts(), call)
+  return halt === null
+    ? advance(matched, { agent })
+    : refuse(matched, 'halted', { observed: { ...halt } })
 }

@@ -1,22 +1,22 @@
 import type { Known, Reserved } from '../context.js'
 
 /**
- * A stage's value with what the next one adds to it; whoever holds the earlier value still has it as it
- * was. Field by field into one shape for all stages: eight spreads of up to 25 fields cost 13 µs a call,
- * because V8 grows a spread copy member by member; this costs one.
+ * A copy of a stage's value with what the next stage adds; the earlier value stays as it was. Copied field by
+ * field into one shape for all stages: eight spreads of up to 25 fields cost 13 µs a call, because V8 grows a
+ * spread copy member by member; this costs one.
  */
-export function advance<S extends Known, M extends Partial<Course>>(stage: S, more: M): S & M {
-  const next: { -readonly [Name in keyof Course]-?: unknown } = courseOf(stage)
-  for (const name in more) next[name as keyof Course] = more[name]
+export function advance<S extends Known, M extends Partial<Fields>>(stage: S, more: M): S & M {
+  const next: { -readonly [Name in keyof Fields]-?: unknown } = copyOf(stage)
+  for (const name in more) next[name as keyof Fields] = more[name]
   return next as S & M
 }
 
-/** Everything that any stage knows. */
-type Course = { readonly [Name in keyof Known]: Known[Name] } & Partial<Pick<Reserved, 'reserved'>>
-/** The compiler misses no field that a stage gains later. */
-type Whole = { readonly [Name in keyof Required<Course>]: Course[Name] | undefined }
+/** Every field that any stage adds. */
+type Fields = { readonly [Name in keyof Known]: Known[Name] } & Partial<Pick<Reserved, 'reserved'>>
+/** All of them required, so that the compiler misses none below. */
+type Copy = { readonly [Name in keyof Required<Fields>]: Fields[Name] | undefined }
 
-const courseOf = (stage: Course): Whole => ({
+const copyOf = (stage: Fields): Copy => ({
   call: stage.call,
   actionId: stage.actionId,
   at: stage.at,

@@ -1,37 +1,33 @@
 import type { ConstraintRecord } from '../../core/capsule/model.js'
-import { openItem, routedBy } from '../approval/open.js'
+import { askHuman, routedBy } from '../approval/ask.js'
 import type { Approved, Authorized, Parts, Run } from '../context.js'
 import { advance } from './advance.js'
 import { approvalOf, asks } from './authorize.js'
-import { withoutPending } from './constrain.js'
-import { type Exit, type Refused, refuse } from './exit.js'
-
-const POLICY = { kind: 'policy' } as const
+import { type Exit, refuse } from './exit.js'
 
 export const APPROVAL_RECORD = 'dev.capsulegate.approval'
 
 /**
- * Must a human decide? A grant for this exact request, or a standing one, lets the call go on; an open
- * question is joined or asked, and the call leaves here. In observe mode nobody is asked: the record
- * says that somebody would have been.
+ * Must a human decide? A grant for this exact request, or a standing one, lets the call go on. Otherwise the
+ * call leaves here, and joins or opens an item. In observe mode no human is asked: the record says that one
+ * would have been.
  */
 export async function approve(authorized: Authorized, parts: Parts): Promise<Approved | Exit> {
   const { item } = authorized
-  if (item.kind === 'granted') {
-    return running(authorized, item.run, item.approval.approvalId)
-  }
+  if (item.kind === 'granted') return running(authorized, item.run, item.approval.approvalId)
   if (item.kind === 'standing') return running(authorized, item.run, item.grant)
   if (asks(authorized, authorized.decision)) {
     const stopped = gatedByAsking(authorized)
-    return parts.approvals ? openItem(stopped, parts) : nobodyToAsk(stopped)
+    return parts.approvals
+      ? askHuman(stopped, parts)
+      : refuse(stopped, 'decision_needed', routedBy(stopped).reason)
   }
-  const { decisionId, supersedes } = closes(authorized)
-  return advance(authorized, { grant: null, by: POLICY, decisionId, supersedes })
+  return advance(authorized, { grant: null, by: { kind: 'policy' }, ...closes(authorized) })
 }
 
 /**
- * A check that asks for a human gates the call it sends to one (seed §8.1). Once a grant lets the call
- * run it has gated nothing, so this is known only here; Cedar's own record says it from the start.
+ * A constraint that asks for a human blocks the call it sends to one (seed §8.1), and does not block a call
+ * that runs under a grant: so its record is completed only here. Cedar's record has it from the start.
  */
 function gatedByAsking(authorized: Authorized): Authorized {
   const { asking, records } = authorized
@@ -42,16 +38,14 @@ function gatedByAsking(authorized: Authorized): Authorized {
   })
 }
 
-/** Who decided becomes a Constraint Record of its own, bound to the votes behind it (seed §8.1). */
+/** The decision is a Constraint Record of its own, bound to the votes behind it (seed §8.1). */
 function running(authorized: Authorized, { by, part }: Run, grant: string): Approved {
-  const { decisionId, supersedes } = closes(authorized)
   return advance(authorized, {
     records: [...authorized.records, approvalRecord('pass', part.digest)],
     evidence: [...authorized.evidence, part],
     grant,
     by,
-    decisionId,
-    supersedes,
+    ...closes(authorized),
   })
 }
 
@@ -68,13 +62,10 @@ export const approvalRecord = (
   evidence_digest,
 })
 
-/** A call that runs closes what was asked about it, also when in the end nobody had to answer. */
+/** A call that runs closes the item about it, also where no decision was needed in the end. */
 function closes({ item, actionId }: Authorized): Pick<Approved, 'decisionId' | 'supersedes'> {
   const approval = approvalOf(item)
   return approval === null
     ? { decisionId: actionId, supersedes: null }
     : { decisionId: approval.approvalId, supersedes: approval.parent }
 }
-
-const nobodyToAsk = (authorized: Authorized): Refused =>
-  refuse(withoutPending(authorized), 'decision_needed', routedBy(authorized).reason)

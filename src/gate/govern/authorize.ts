@@ -13,18 +13,17 @@ import { closing, findItem } from '../approval/find.js'
 import { findStanding } from '../approval/standing.js'
 import type { Authorized, Constrained, Item, Parts, World } from '../context.js'
 import { advance } from './advance.js'
-import { withoutPending } from './constrain.js'
-import { type Exit, type Refused, refuse, type Tell } from './exit.js'
+import { type Details, type Exit, type Refused, refuse } from './exit.js'
 
 export const CEDAR_RECORD = 'dev.capsulegate.cedar'
 
-/** The caller's values, not the engine, are at fault: too large, or finer than policy can compare exactly. */
+/** Faults of the caller's values, not of the engine: too large, or finer than policy can compare exactly. */
 const UNCOMPARABLE: ReadonlySet<string> = new Set(['args_invalid', 'args_too_large'])
 
 /**
- * Cedar decides, schema-checked, with `context.approval.granted` as the grant says. A stored answer
- * for the same key and request is found first: it needs no new approval, but what policy denies by now
- * is not handed out again. Where a human would have to be asked, a standing grant may stand in, and Cedar decides again.
+ * Cedar decides, schema-checked, with `context.approval.granted` as the grant says. A stored response for
+ * the same key and request is found first: it needs no new approval, but is not given again if policy
+ * denies it now. Where a human would have to be asked, Cedar decides again under a standing grant, if there is one.
  */
 export async function authorize(judged: Constrained, parts: Parts): Promise<Authorized | Exit> {
   const keyHash = hashKey(judged, parts)
@@ -54,50 +53,36 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
   return 'exit' in obeyed ? obeyed : advance(known, { decision: obeyed, keyHash, item })
 }
 
-/** Leaves where policy denies or fails; what it would ask a human passes. Denials are only told in observe mode. */
+/** Leaves where policy denies or fails. What policy would ask a human passes; in observe mode so does a denial. */
 async function obey(
   decision: PolicyDecision,
   known: Constrained,
   approval: Approval | null,
   parts: Parts,
 ): Promise<Authorized['decision'] | Refused> {
-  if (decision.kind === 'error' && UNCOMPARABLE.has(decision.errorClass)) {
-    return refuse(
-      withoutPending(known),
-      'arguments_invalid',
-      { observed: decision.errorClass },
-      { fault: decision.detail },
-    )
-  }
   if (decision.kind === 'error') {
-    parts.report({
-      level: 'error',
-      event: 'policy_error',
-      actionId: known.actionId,
-      detail: decision.detail,
-    })
-    return refuse(withoutPending(known), 'policy_error', { observed: decision.errorClass })
+    const { errorClass: observed, detail } = decision
+    if (UNCOMPARABLE.has(observed)) {
+      return refuse(known, 'arguments_invalid', { observed }, { fault: detail })
+    }
+    const { actionId } = known
+    parts.report({ level: 'error', event: 'policy_error', actionId, detail })
+    return refuse(known, 'policy_error', { observed })
   }
-  if (decision.kind === 'deny' && known.mode === 'enforce') {
-    const all = withoutPending(known)
-    // What policy now denies nobody can approve any more: the item ends with this call.
-    return refuse(
-      approval === null ? all : await closing(all, approval, parts),
-      'policy_denied',
-      { policy_ids: decision.policies },
-      ownWords(decision, parts),
-    )
-  }
-  return decision
+  if (decision.kind !== 'deny' || known.mode === 'observe') return decision
+  // What policy denies cannot be approved any more, so this refusal closes the item.
+  const closed = approval === null ? known : await closing(known, approval, parts)
+  const reason = { policy_ids: decision.policies }
+  return refuse(closed, 'policy_denied', reason, denyDetails(decision, parts))
 }
 
 /** The operator's `@reason` of the policies that denied; never their text or ids (DESIGN §7). */
-export const ownWords = (
+export const denyDetails = (
   { reason }: Extract<PolicyDecision, { kind: 'deny' }>,
   { denyDetail }: Parts,
-): Tell => (reason === null || denyDetail === 'code' ? {} : { deny_message: reason })
+): Details => (reason === null || denyDetail === 'code' ? {} : { deny_message: reason })
 
-/** An item from before an upgrade has the older digest: grant, claims and records go on under that one. */
+/** An item from before an upgrade has an older digest of the request: its call goes on under that one. */
 function underDigestOf(item: Item, constrained: Constrained, parts: Parts): Constrained {
   const { requestDigest } = approvalOf(item) ?? constrained
   if (requestDigest === constrained.requestDigest) return constrained
@@ -105,20 +90,13 @@ function underDigestOf(item: Item, constrained: Constrained, parts: Parts): Cons
   return advance(constrained, older.find((each) => each.requestDigest === requestDigest) ?? {})
 }
 
-/** Whether a human would have to be asked; in observe mode nobody is. */
+/** Whether a human has to be asked; never in observe mode. */
 export const asks = (known: Constrained, decision: PolicyDecision): boolean =>
   known.mode === 'enforce' && (decision.kind === 'ask' || known.asking.length > 0)
 
 export function approvalOf(item: Item): Approval | null {
-  switch (item.kind) {
-    case 'none':
-      return null
-    case 'open':
-    case 'granted':
-      return item.approval
-    case 'standing':
-      return item.asked
-  }
+  if (item.kind === 'none') return null
+  return item.kind === 'standing' ? item.asked : item.approval
 }
 
 function decide(constrained: Constrained, granted: boolean): PolicyDecision {
@@ -143,7 +121,7 @@ function withDecision(known: Constrained, decision: PolicyDecision, parts: Parts
   })
 }
 
-/** Cedar's decision is itself a Constraint Record, bound to the full request it saw (DESIGN §5). */
+/** Cedar's decision as a Constraint Record, bound to the full request it saw (DESIGN §5). */
 export function cedarRecord(
   decision: PolicyDecision,
   mode: Mode,
@@ -168,27 +146,16 @@ export function cedarRecord(
 }
 
 function decisionEvidence(world: World, decision: PolicyDecision, { ids }: Parts): Plain {
-  const policy_digest = world.policy.digest
-  const salt = hex(ids.random(16))
-  const { kind, request } = decision
-  return kind === 'error'
-    ? {
-        constraint: CEDAR_RECORD,
-        decision: kind,
-        error: decision.errorClass,
-        policy_digest,
-        request,
-        salt,
-      }
-    : {
-        constraint: CEDAR_RECORD,
-        decision: kind,
-        observed: decision.observed,
-        policies: decision.policies,
-        policy_digest,
-        request,
-        salt,
-      }
+  return {
+    constraint: CEDAR_RECORD,
+    decision: decision.kind,
+    ...(decision.kind === 'error'
+      ? { error: decision.errorClass }
+      : { observed: decision.observed, policies: decision.policies }),
+    policy_digest: world.policy.digest,
+    request: decision.request,
+    salt: hex(ids.random(16)),
+  }
 }
 
 /** Exact text for decimals; the engine refuses what it could not compare exactly. */

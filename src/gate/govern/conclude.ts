@@ -1,141 +1,146 @@
 import { deadlineAt } from '../../core/approval/deadline.js'
-import { hex } from '../../core/bytes/hex.js'
-import type { CapsuleInput, EffectMeta } from '../../core/capsule/input.js'
-import type { Plain } from '../../core/json/value.js'
+import type { CapsuleInput } from '../../core/capsule/input.js'
+import { TABLE } from '../../core/verdict/table.js'
 import { type Happened, verdictOf } from '../../core/verdict/verdict.js'
 import type { EvidencePart } from '../../ports/evidence.js'
-import { responsePart } from '../answer/replay.js'
-import { openingEntry } from '../approval/open.js'
+import { type Answer, answerTo, unrecorded } from '../answer/answer.js'
+import { responseParts } from '../answer/replay.js'
+import { openingEntry } from '../approval/ask.js'
 import type { Known, Parts } from '../context.js'
-import { reasonPart } from '../evidence/reason.js'
-import { type Happening, writeCapsule } from '../write-capsule.js'
-import { aboutEnding } from './about.js'
-import { evidenceRecord, saltedPart } from './dispatch.js'
-import type { Ending } from './exit.js'
+import { reasonPart, saltedPart } from '../evidence/parts.js'
+import { evidenceRecord } from '../evidence/record.js'
+import { decidedAction, type WrittenWith, writeCapsule } from '../write-capsule.js'
+import { allRecords } from './constrain.js'
+import type { Asked, Ending, Reason, Refused, Sent } from './exit.js'
 
-/** The only road to an answer: what became of the call, as its capsule, durable. The answer names it. */
+/** The answer to a call, after its capsule: if that cannot be written, the answer says so (promise 1). */
+export async function record(ending: Ending, parts: Parts): Promise<Answer> {
+  const { actionId, identified } = ending.known
+  try {
+    return answerTo(ending, await conclude(ending, parts))
+  } catch (error) {
+    parts.report({ level: 'error', event: 'capsule_not_written', actionId, detail: String(error) })
+    const sent = ending.exit === 'sent' && TABLE[ending.code].effect !== 'none'
+    return unrecorded(sent ? 'record_lost' : 'record_unavailable', actionId, identified)
+  } finally {
+    // What a dispatched call holds is given up when it is settled.
+    if (ending.exit !== 'sent') await parts.state.unclaim(actionId)
+  }
+}
+
+/** Writes what became of the call as its capsule; resolves to the capsule's id when that is durable. */
 export async function conclude(ending: Ending, parts: Parts): Promise<string> {
   const { known } = ending
-  const after = evidenceAfter(ending, parts)
+  const evidence = evidenceOf(ending, parts)
   const why = reasonOf(ending)
-  const reason = why === null ? null : reasonPart(ending.code, why, parts)
-  const record = reason === null ? after : [...after, reason]
+  const reason = why === null ? null : reasonPart(ending.code, { code: ending.code, ...why }, parts)
+  const all = reason === null ? evidence : [...evidence, reason]
   const capsule = await writeCapsule(
+    capsuleInput(ending, reason === null ? {} : { reason_digest: reason.digest }),
     {
-      what: { kind: 'verdict', input: capsuleInput(ending, reason?.digest) },
-      evidence: record.length === 0 ? null : evidenceRecord(known, record, parts),
-      // What a human is to decide on is there before they are asked.
-      awaited: ending.exit === 'asked',
-      urgent: ending.exit === 'sent',
-      ...settlesOf(ending, after),
-      ...aboutEnding(ending),
-      ...capturedOf(ending, after),
-      ...(ending.exit === 'asked'
-        ? { beside: (written) => [openingEntry(ending, written, parts)] }
-        : {}),
+      evidence: all.length === 0 ? null : evidenceRecord(known, all, parts),
       announce: (written) => parts.concluding?.(ending, written),
+      ...(ending.exit === 'sent' ? withSent(ending, evidence) : withRefusal(ending, parts)),
     },
     parts,
   )
   return capsule.capsule_id
 }
 
-function capsuleInput(ending: Ending, reason: string | undefined): CapsuleInput {
+function capsuleInput(ending: Ending, reason: Pick<Happened, 'reason_digest'>): CapsuleInput {
   const known: Known = ending.known
+  const { actionId, at, world, identified, manifestDigest, mode, decisionId, supersedes } = known
+  const developer = identified.kind === 'known' ? identified.developer : 'anonymous'
+  // A call under a grant that sent nothing gives the grant back: its item stays open.
+  const released = ending.exit === 'sent' && ending.dispatched.observation.kind === 'not_sent'
   return {
-    identity: {
-      action_id: known.actionId,
-      action_type: 'decide',
-      operator: known.world.operator,
-      developer: known.identified.kind === 'known' ? known.identified.developer : 'anonymous',
-      timestamp: known.at,
-    },
-    verdict: verdictOf(happened(ending, reason)),
-    constraints: known.records ?? [],
+    identity: decidedAction(actionId, { operator: world.operator, developer }, at),
+    verdict: verdictOf({ code: ending.code, ...reason, sent: sentOf(ending) }),
+    constraints: allRecords(known),
     extensions: {
-      ...(known.manifestDigest === undefined
+      ...(manifestDigest === undefined
         ? {}
-        : { 'dev.capsulegate.manifest_digest': known.manifestDigest }),
-      'dev.capsulegate.policy_digest': known.world.policy.digest,
-      'dev.capsulegate.mode': known.mode ?? known.world.mode,
-      'dev.capsulegate.decision_id': known.decisionId ?? known.actionId,
+        : { 'dev.capsulegate.manifest_digest': manifestDigest }),
+      'dev.capsulegate.policy_digest': world.policy.digest,
+      'dev.capsulegate.mode': mode ?? world.mode,
+      'dev.capsulegate.decision_id': decisionId ?? actionId,
       ...(ending.exit === 'asked'
         ? { 'dev.capsulegate.deadline': deadlineAt(ending.known.opening.hitl, 0) }
         : {}),
     },
-    ...chainOf(ending),
+    ...(supersedes == null || released ? {} : { chain: { supersedes } }),
   }
 }
 
-/** What sent nothing under a grant gave it back: the item stays open and the grant usable. */
-function chainOf(ending: Ending): Pick<CapsuleInput, 'chain'> {
-  const { supersedes } = ending.known
-  const released = ending.exit === 'sent' && ending.dispatched.observation.kind === 'not_sent'
-  return supersedes == null || released ? {} : { chain: { supersedes } }
-}
-
-function happened(ending: Ending, reason_digest: string | undefined): Happened {
-  const base = { code: ending.code, ...(reason_digest === undefined ? {} : { reason_digest }) }
-  if (ending.exit !== 'sent') return { ...base, sent: null }
-  const { known, dispatched } = ending
-  const { observation } = dispatched
-  return { ...base, sent: { observation, by: known.by, effect: effectMeta(known) } }
-}
-
-const effectMeta = ({
-  rule,
-  requestDigest,
-  requestOctets,
-}: Pick<Required<Known>, 'rule' | 'requestDigest' | 'requestOctets'>): EffectMeta => ({
-  type: rule.effect.type,
-  irreversibility_class: rule.effect.irreversibility_class,
-  request_digest: requestDigest,
-  request_octets: requestOctets,
-})
-
-/** {code, constraint | policy_ids, threshold?, observed?}: no times, no ids (DESIGN §5). */
-function reasonOf(ending: Ending): { readonly [name: string]: Plain } | null {
-  if (ending.exit !== 'sent') {
-    const { reason } = ending
-    return {
-      code: ending.code,
-      ...(reason.constraint === undefined ? {} : { constraint: reason.constraint }),
-      ...(reason.policy_ids === undefined ? {} : { policy_ids: reason.policy_ids }),
-      ...(reason.threshold === undefined ? {} : { threshold: reason.threshold }),
-      ...(reason.observed === undefined ? {} : { observed: reason.observed }),
-    }
+function sentOf(ending: Ending): Happened['sent'] {
+  if (ending.exit !== 'sent') return null
+  const { rule, requestDigest, requestOctets, by } = ending.known
+  const effect = {
+    type: rule.effect.type,
+    irreversibility_class: rule.effect.irreversibility_class,
+    request_digest: requestDigest,
+    request_octets: requestOctets,
   }
+  return { observation: ending.dispatched.observation, by, effect }
+}
+
+/** Null where there is a response: its status is in the record. */
+function reasonOf(ending: Ending): Reason | null {
+  if (ending.exit !== 'sent') return ending.reason
   const { observation } = ending.dispatched
-  if (observation.kind === 'not_sent' || observation.kind === 'sent') {
-    return { code: ending.code, observed: observation.cause }
-  }
-  return null
+  return observation.kind === 'not_sent' || observation.kind === 'sent'
+    ? { observed: observation.cause }
+    : null
 }
 
-/** What is known only now. A refusal brings all its evidence here; a dispatch already put the rest. */
-function evidenceAfter(ending: Ending, parts: Parts): readonly EvidencePart[] {
+/** What is known only at the end. A refusal keeps all its evidence here; a dispatch has kept the rest already. */
+function evidenceOf(ending: Ending, parts: Parts): readonly EvidencePart[] {
   if (ending.exit !== 'sent') return ending.known.evidence ?? []
   const { observation, held } = ending.dispatched
-  const sha256 = (bytes: Uint8Array): string => hex(parts.crypto.sha256(bytes))
-  const response = responsePart(ending.known, observation, held, sha256)
+  const response = responseParts(ending.known, observation, held, parts)
   if (observation.kind !== 'sent' || observation.partial === undefined) return response
   const { partial, status = null } = observation
   return [...response, saltedPart('observation', 'partial', { ...partial, status }, parts)]
 }
 
-/** Nothing sent: grant, key and budget go back (DESIGN §3). */
-function settlesOf(ending: Ending, after: readonly EvidencePart[]): Pick<Happening, 'settles'> {
-  if (ending.exit !== 'sent') return {}
-  if (ending.dispatched.observation.kind === 'not_sent') return { settles: { outcome: 'release' } }
-  const replayable = after.some(({ kind }) => kind === 'response')
-  return { settles: { outcome: 'commit', replayable } }
+/** Nothing sent: grant, key and budget are given back (DESIGN §3). */
+function withSent(
+  { known, dispatched }: Sent,
+  evidence: readonly EvidencePart[],
+): Pick<WrittenWith, 'urgent' | 'settles' | 'captured'> {
+  const kept = evidence.some(({ kind }) => kind === 'response')
+  const { capture, digest_salt } = known.rule
+  // What is kept under the capsule's own digests; a response that streamed was not kept.
+  const isCaptured = capture === 'full' && digest_salt !== 'tenant'
+  return {
+    urgent: true,
+    settles:
+      dispatched.observation.kind === 'not_sent'
+        ? { outcome: 'release', replayable: false }
+        : { outcome: 'commit', replayable: kept },
+    ...(isCaptured ? { captured: kept ? ['request', 'response'] : ['request'] } : {}),
+  }
 }
 
-/** What `capture: full` kept under the capsule's own digests; an answer that streamed was not. */
-function capturedOf(ending: Ending, after: readonly EvidencePart[]): Pick<Happening, 'captured'> {
-  if (ending.exit !== 'sent') return {}
-  const { capture, digest_salt } = ending.known.rule
-  if (capture !== 'full' || digest_salt === 'tenant') return {}
-  const kept = after.some(({ kind }) => kind === 'response')
-  return { captured: kept ? ['request', 'response'] : ['request'] }
+/** No earlier line says whose call it was, so the capsule's own line does (DESIGN §5). */
+function withRefusal(
+  ending: Refused | Asked,
+  parts: Parts,
+): Pick<WrittenWith, 'about' | 'awaited' | 'beside'> {
+  const { identified, rule, requestDigest } = ending.known
+  return {
+    ...(identified.kind === 'unknown'
+      ? {}
+      : {
+          about: {
+            agent: identified.agent,
+            ...(rule === undefined ? {} : { tool: rule.tool }),
+            ...(requestDigest === undefined ? {} : { request_digest: requestDigest }),
+          },
+        }),
+    // What a human decides on is durable before they are asked.
+    ...(ending.exit === 'asked'
+      ? { awaited: true, beside: (written) => [openingEntry(ending, written, parts)] }
+      : {}),
+  }
 }

@@ -5,22 +5,23 @@ import type { Identified } from '../../ports/identity.js'
 import type { JournalEntry } from '../../ports/journal.js'
 import { type Answer, unrecorded } from '../answer/answer.js'
 import { afterWaiting, refusedBefore, stillWaiting } from '../answer/wait.js'
-import type { Constrained, Known, Matched, Opened, Parts, Reserved } from '../context.js'
+import type { Begun, Constrained, Known, Matched, Parts, Reserved } from '../context.js'
 import { admit } from './admit.js'
+import { advance } from './advance.js'
 import { approve } from './approve.js'
 import { authorize } from './authorize.js'
-import { constrain, withAsking, withoutPending } from './constrain.js'
+import { begin, identify, recognize } from './begin.js'
+import { record } from './conclude.js'
+import { constrain, withReadings } from './constrain.js'
 import { send } from './dispatch.js'
 import { type Exit, RecordUnavailable, refuse, type Sent } from './exit.js'
 import { match } from './match.js'
-import { identify, open, recognize } from './open.js'
-import { record } from './record.js'
 import { reserve } from './reserve.js'
 
 /**
- * The whole life of a call (DESIGN §3). Each stage takes the previous stage's value and returns the next
- * one, or an Exit; every exit is answered in one place, and nothing is answered without a record. A mount
- * that has identified the caller already says who it is.
+ * The whole life of a call (docs/lifecycle.md). Each stage takes the previous stage's value and returns the
+ * next one, or an Exit; every exit is answered in `answer`, and no call is answered without a record.
+ * `identified` is given by a mount that has identified the caller already.
  */
 export async function govern(
   call: Call,
@@ -29,45 +30,45 @@ export async function govern(
   identified?: Identified,
 ): Promise<Answer> {
   const caller = identified ?? (await identify(call.caller, parts))
-  const answer = await judge(open(call, caller, parts), dispatch, parts)
+  const answer = await judge(begin(call, caller, parts), dispatch, parts)
   if (call.waitSeconds === 0) return answer
   return answer.kind === 'pending' || answer.kind === 'joined'
     ? afterWaiting(answer, call, parts, (again) => govern(again, dispatch, parts, caller))
     : answer
 }
 
-/** From \`recognize\` to the answer: also for a frozen call whose caller is no longer there. */
-export async function judge(opened: Opened, dispatch: Dispatch, parts: Parts): Promise<Answer> {
-  const { actionId, identified } = opened
+/** From `recognize` to the answer: also for a frozen call whose caller has gone. */
+export async function judge(begun: Begun, dispatch: Dispatch, parts: Parts): Promise<Answer> {
+  const { actionId, identified } = begun
   if (!parts.journal.health().ok || !parts.evidence.health().ok) {
     return unrecorded('record_unavailable', actionId, identified)
   }
-  let reached: Known = opened
+  let reached: Known = begun
   const reach = (matched: Matched): void => {
     reached = matched
   }
   try {
-    return await answer(await pipeline(opened, dispatch, parts, reach), parts)
+    return await answer(await pipeline(begun, dispatch, parts, reach), parts)
   } catch (error) {
-    const detail = error instanceof RecordUnavailable ? error.message : String(error)
-    if (error instanceof RecordUnavailable) {
-      parts.report({ level: 'error', event: 'record_unavailable', actionId, detail })
-      return unrecorded('record_unavailable', actionId, identified)
-    }
-    // The gate's own failure, and nothing had been sent: \`send\` throws nothing else, and not after.
-    parts.report({ level: 'error', event: 'gate_failed', actionId, detail })
-    return record(refuse(withoutPending(reached), 'gate_failed'), parts)
+    const isUnrecorded = error instanceof RecordUnavailable
+    const event = isUnrecorded ? 'record_unavailable' : 'gate_failed'
+    const detail = isUnrecorded ? error.message : String(error)
+    parts.report({ level: 'error', event, actionId, detail })
+    // Nothing was sent: `send` throws nothing but RecordUnavailable, and only before the first byte.
+    return isUnrecorded
+      ? unrecorded('record_unavailable', actionId, identified)
+      : record(refuse({ ...reached, records: [] }, 'gate_failed'), parts)
   }
 }
 
-/** `reach` is told what is known of the call, for the record of a failure further on. */
+/** `reach` gets what is known of the call, for the record of a failure in a later stage. */
 async function pipeline(
-  opened: Opened,
+  begun: Begun,
   dispatch: Dispatch,
   parts: Parts,
   reach: (matched: Matched) => void,
 ): Promise<Exit | Sent> {
-  const recognized = recognize(opened)
+  const recognized = recognize(begun)
   if ('exit' in recognized) return recognized
   const matched = match(recognized, parts)
   if ('exit' in matched) return matched
@@ -82,8 +83,9 @@ async function pipeline(
 }
 
 /**
- * Windows are read where they are claimed. One that is full and asks instead of refusing sends the call
- * through once more, as one that a person must decide; then it has a grant, or it leaves at \`approve\`.
+ * `authorize`, `approve`, `reserve`. A full window is found only by `reserve`. Where it asks for a human
+ * instead of refusing, the call passes the three again as one that a person must decide: then it has a
+ * grant, or it leaves at `approve`.
  */
 async function permit(constrained: Constrained, parts: Parts): Promise<Reserved | Exit> {
   const authorized = await authorize(constrained, parts)
@@ -92,31 +94,32 @@ async function permit(constrained: Constrained, parts: Parts): Promise<Reserved 
   if ('exit' in approved) return approved
   const reserved = await reserve(approved, parts)
   if ('exit' in reserved || reserved.reserved) return reserved
-  return permit(withAsking(constrained, reserved, parts), parts)
+  const asking = [...constrained.asking, ...reserved.asking]
+  const read = withReadings(constrained, reserved.readings, parts)
+  return permit(advance(read, { asking }), parts)
 }
 
-/** What is on record already is told again, with an event that says so; anything else gets its capsule. */
-function answer(ended: Exit | Sent, parts: Parts): Promise<Answer> {
-  const { known } = ended
-  const by = known.actionId
+/** An answer that is on record already is repeated, with an event that says so; any other exit gets its capsule. */
+async function answer(ended: Exit | Sent, parts: Parts): Promise<Answer> {
+  const { actionId: by, identified: caller } = ended.known
   switch (ended.exit) {
     case 'replayed': {
       const { original, response } = ended
       const { actionId: action_id, capsuleId: capsule_id } = original
-      const event = plainEntry('REPLAYED', { action_id, capsule_id, by })
-      const told = { kind: 'replayed', caller: known.identified, ...original, response } as const
-      return repeat(event, told, known, parts)
+      await note(plainEntry('REPLAYED', { action_id, capsule_id, by }), parts)
+      return { kind: 'replayed', caller, ...original, response }
     }
     case 'joined': {
       const { approvalId: approval_id, opened: capsule_id } = ended.approval
-      const event = plainEntry('APPROVAL_JOINED', { approval_id, capsule_id, by })
-      return repeat(event, stillWaiting('joined', ended.approval, known.identified), known, parts)
+      await note(plainEntry('APPROVAL_JOINED', { approval_id, capsule_id, by }), parts)
+      return stillWaiting('joined', ended.approval, caller)
     }
     case 'refused_before': {
-      const told = refusedBefore(ended.approval, known.identified)
+      const repeated = refusedBefore(ended.approval, caller)
       const { approvalId: approval_id } = ended.approval
-      const event = { approval_id, capsule_id: told.capsuleId, by }
-      return repeat(plainEntry('REFUSAL_REPEATED', event), told, known, parts)
+      const members = { approval_id, capsule_id: repeated.capsuleId, by }
+      await note(plainEntry('REFUSAL_REPEATED', members), parts)
+      return repeated
     }
     case 'refused':
     case 'asked':
@@ -126,17 +129,10 @@ function answer(ended: Exit | Sent, parts: Parts): Promise<Answer> {
 }
 
 /** An answer that names an existing action is an event of its own (promise 1). */
-async function repeat(
-  event: JournalEntry,
-  told: Answer,
-  { actionId, identified }: Known,
-  parts: Parts,
-): Promise<Answer> {
+async function note(event: JournalEntry, parts: Parts): Promise<void> {
   try {
     await parts.journal.append([event])
-    return told
   } catch (error) {
-    parts.report({ level: 'error', event: 'record_unavailable', actionId, detail: String(error) })
-    return unrecorded('record_unavailable', actionId, identified)
+    throw new RecordUnavailable(String(error))
   }
 }

@@ -1,15 +1,16 @@
-import type { Call, UnreadBody } from '../../core/call/call.js'
+import type { UnreadBody } from '../../core/call/call.js'
 import { digestRequest } from '../../core/call/digest.js'
 import { malformedInWords } from '../../core/call/malformed.js'
 import { bodyOf, requestLine, routeCall } from '../../core/call/parts.js'
+import type { Mode } from '../../core/capsule/model.js'
+import type { Manifest } from '../../core/manifest/model.js'
 import { match as matchRule } from '../../core/manifest/route/match.js'
 import { readArgs } from '../../core/manifest/route/read-args.js'
 import type { NotRead } from '../../core/manifest/route/read-result.js'
 import type { RefusalCode } from '../../core/verdict/table.js'
-import type { EvidencePart } from '../../ports/evidence.js'
-import type { Known, Matched, Parts, Recognized } from '../context.js'
+import type { Known, Matched, Parts, Recognized, World } from '../context.js'
+import { saltedPart } from '../evidence/parts.js'
 import { advance } from './advance.js'
-import { saltedPart } from './dispatch.js'
 import { type Refused, refuse } from './exit.js'
 
 const UNMATCHED = {
@@ -30,21 +31,23 @@ const CONSUMED =
 
 const UNREAD = 'the mount left the body of a known caller unread'
 
-/** Which tool is this, and can its arguments be read without doubt? Unmatched and unreadable end here. */
-export function match(opened: Recognized, parts: Parts): Matched | Refused {
-  const { world } = opened
-  const received = bodyOf(opened.call)
-  if (received.kind !== 'read') return unreadBody(opened, received, parts)
-  const found = matchRule(world.router, opened.call)
+/** Which tool is this, and can its arguments be read without doubt? If not, it leaves here. */
+export function match(begun: Recognized, parts: Parts): Matched | Refused {
+  const { world } = begun
+  const received = bodyOf(begun.call)
+  if (received.kind !== 'read') return unreadBody(begun, received, parts)
+  const found = matchRule(world.router, begun.call)
   if (!found.ok) {
-    const known = advance(opened, { evidence: [unmatchedPart(opened.call, parts)] })
+    // No rule names the request, so it is kept here alone, for operators who look for it.
+    const request = saltedPart('request', 'unmatched', requestLine(begun.call), parts)
+    const known = advance(begun, { evidence: [request] })
     return refuse(known, UNMATCHED[found.code], { observed: found.code }, { fault: found.detail })
   }
   const { rule, manifest, manifestDigest } = found.route
-  const mode = world.mode === 'observe' || manifest.mode === 'observe' ? 'observe' : 'enforce'
-  const call = routeCall(opened.call, received, found.upstream)
+  const mode = modeOf(world, manifest)
+  const call = routeCall(begun.call, received, found.upstream)
   const { requestDigest, requestOctets } = digestRequest(call, rule, parts)
-  const known = advance(opened, {
+  const known = advance(begun, {
     call,
     rule,
     manifest,
@@ -68,7 +71,11 @@ export function match(opened: Recognized, parts: Parts): Matched | Refused {
   return advance(known, { args, body, notJudged, notRead })
 }
 
-/** Frameworks act on what the gate ignores; in observe mode the names are recorded instead (DESIGN §6). */
+/** The gate and a manifest can each relax enforcement. */
+export const modeOf = (world: World, manifest: Pick<Manifest, 'mode'> | undefined): Mode =>
+  world.mode === 'observe' || manifest?.mode === 'observe' ? 'observe' : 'enforce'
+
+/** Frameworks may act on what the gate does not read; in observe mode the names are recorded instead (DESIGN §6). */
 function unreadName(known: Known, { query: [name], members: [pointer] }: NotRead): Refused | null {
   if (name !== undefined) {
     const fault = `the tool does not read ${JSON.stringify(name)} from the query`
@@ -81,29 +88,24 @@ function unreadName(known: Known, { query: [name], members: [pointer] }: NotRead
   return null
 }
 
-function unreadBody(opened: Recognized, body: UnreadBody, parts: Parts): Refused {
-  const { actionId } = opened
+function unreadBody(begun: Recognized, body: UnreadBody, parts: Parts): Refused {
+  const { actionId } = begun
   switch (body.kind) {
     case 'malformed': {
-      const { fault } = body
-      const tell = { fault: malformedInWords(fault) }
-      return refuse(opened, 'request_malformed', { observed: fault }, tell)
+      const details = { fault: malformedInWords(body.fault) }
+      return refuse(begun, 'request_malformed', { observed: body.fault }, details)
     }
     case 'too_large':
-      return refuse(opened, 'body_too_large')
+      return refuse(begun, 'body_too_large')
     case 'aborted':
-      return refuse(opened, 'body_aborted')
+      return refuse(begun, 'body_aborted')
     case 'consumed':
       parts.report({ level: 'error', event: 'body_consumed', actionId, detail: CONSUMED })
-      return refuse(opened, 'body_consumed')
+      return refuse(begun, 'body_consumed')
     case 'no_room':
-      return refuse(opened, 'bodies_exhausted', {}, { retry_after_seconds: 1 })
+      return refuse(begun, 'bodies_exhausted', {}, { retry_after_seconds: 1 })
     case 'unread':
       parts.report({ level: 'error', event: 'gate_failed', actionId, detail: UNREAD })
-      return refuse(opened, 'gate_failed')
+      return refuse(begun, 'gate_failed')
   }
 }
-
-/** What no rule names is named nowhere else: operators find it in the private record of the refusal. */
-const unmatchedPart = (call: Call, parts: Parts): EvidencePart =>
-  saltedPart('request', 'unmatched', requestLine(call), parts)

@@ -2,8 +2,8 @@ import type { FunctionCall } from '../../core/call/call.js'
 import type { Manifest } from '../../core/manifest/model.js'
 
 /**
- * A tool that exists only to be refused. It is in every router and every policy schema; no policy that
- * names its actions permits it, so a set that does permit it permits everything.
+ * A tool that exists only to be denied. It is in every router and every policy schema. No policy that names
+ * its actions permits it, so a set that permits it permits every action.
  */
 export const CANARY = 'dev.capsulegate.canary'
 

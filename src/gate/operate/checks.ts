@@ -2,18 +2,18 @@ import { utf8 } from '../../core/bytes/text.js'
 import type { Verified } from '../../ports/journal.js'
 import type { Parts } from '../context.js'
 
-/** One thing that must be well for calls to be sent here; the name tells where to look. */
+/** One thing that the gate needs to be ready. */
 export type Check = { readonly name: string; readonly ok: boolean; readonly detail: string | null }
 
-/** Never a real message: no statement and no event begins like this. */
+/** Not a prefix of any statement or event. */
 const PROBE = utf8('capsule-gate/readiness\n')
 
-/** What the gate needs to judge and record, asked anew each time. */
+/** What the gate needs to judge and record, as of now. */
 export function checksOf(parts: Parts): readonly Check[] {
-  const { journal, evidence, signer } = parts
+  const { signer } = parts
   return [
-    told('journal', journal.health()),
-    told('evidence', evidence.health()),
+    health('journal', parts),
+    health('evidence', parts),
     attempt('keys', () => {
       for (const purpose of ['statement', 'event'] as const) signer.sign(purpose, PROBE)
     }),
@@ -23,10 +23,10 @@ export function checksOf(parts: Parts): readonly Check[] {
   ]
 }
 
-const told = (
-  name: string,
-  { ok, reason }: { readonly ok: boolean; readonly reason: string | null },
-): Check => ({ name, ok, detail: reason })
+function health(name: 'journal' | 'evidence', parts: Parts): Check {
+  const { ok, reason: detail } = parts[name].health()
+  return { name, ok, detail }
+}
 
 function attempt(name: string, run: () => void): Check {
   try {

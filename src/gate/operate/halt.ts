@@ -1,9 +1,7 @@
 import type { HaltScope } from '../../core/journal/lines/operate.js'
-import type { Parts } from '../context.js'
 import { signed } from '../signed-event.js'
-import { recordActor } from './actor.js'
+import { type Acting, recordActor } from './actor.js'
 
-/** The kill switch: per agent, tool, operator or everything. Durable, recorded, effective on the next call and on calls not yet sent. */
 export type { HaltScope }
 
 export type Halts = readonly HaltScope[]
@@ -19,12 +17,13 @@ export function haltFor(
   return halts.find((halt) => halt.kind === 'all' || call[halt.kind] === halt.name) ?? null
 }
 
-/** Journals the change, signed, with a pseudonym of who made it; the caller turns the generation after it resolves. */
+/** Journals the change, signed, with a pseudonym of who made it; the caller then raises the generation. */
 export async function recordHalt(
-  parts: Pick<Parts, 'journal' | 'signer' | 'evidence' | 'ids' | 'crypto' | 'tenant'>,
-  change: { readonly type: 'HALT' | 'RESUME'; readonly scope: HaltScope; readonly by: string },
+  type: 'HALT' | 'RESUME',
+  scope: HaltScope,
+  by: string,
+  parts: Acting,
 ): Promise<void> {
-  const { type, scope, by } = change
   const who = await recordActor(by, { did: type, scope: { ...scope } }, parts)
   await parts.journal.append([signed(type, { scope, ...who }, parts)])
 }

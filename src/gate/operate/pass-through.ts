@@ -12,52 +12,46 @@ export type PassedThrough = {
 }
 
 /**
- * A request on a route the operator took out of the promises: informational, effect dispatched and
- * claimed, never confirmed. The target goes into the request digest only, salted so that it cannot be guessed.
+ * A request on a route that the operator exempted: informational, its effect dispatched and claimed, never
+ * confirmed. The target is recorded only in the request digest, salted so that it cannot be guessed.
  */
 export async function recordPassThrough(
   passed: PassedThrough,
   parts: Parts,
 ): Promise<{ actionId: string; capsuleId: string }> {
   const { crypto, journal } = parts
-  const world = parts.world()
+  const { operator, policy, mode } = parts.world()
   const actionId = parts.ids.actionId()
   const salt = parts.tenant.passThroughSalt(canonicalOf({ ...passed }))
-  const empty = { alg: 'sha-256', digest: hex(crypto.sha256(utf8(''))), length: 0 } as const
   const capsule = await writeCapsule(
     {
-      what: {
-        kind: 'verdict',
-        input: {
-          identity: {
-            action_id: actionId,
-            action_type: 'fyi',
-            operator: world.operator,
-            developer: 'anonymous',
-            timestamp: journal.timestamp(),
-          },
-          verdict: {
-            kind: 'ran',
-            by: { kind: 'policy' },
-            effect: {
-              type: 'dev.capsulegate.pass_through',
-              irreversibility_class: 'two_way',
-              request_digest: jsonDigest({ ...passed, salt }, crypto),
-              request_octets: empty,
-            },
-            observation: { kind: 'claimed', ok: true },
-            verdict_class: 'executed',
-          },
-          constraints: [],
-          extensions: {
-            'dev.capsulegate.policy_digest': world.policy.digest,
-            'dev.capsulegate.mode': world.mode,
-            'dev.capsulegate.decision_id': actionId,
-          },
-        },
+      identity: {
+        action_id: actionId,
+        action_type: 'fyi',
+        operator,
+        developer: 'anonymous',
+        timestamp: journal.timestamp(),
       },
-      evidence: null,
+      verdict: {
+        kind: 'ran',
+        by: { kind: 'policy' },
+        effect: {
+          type: 'dev.capsulegate.pass_through',
+          irreversibility_class: 'two_way',
+          request_digest: jsonDigest({ ...passed, salt }, crypto),
+          request_octets: { alg: 'sha-256', digest: hex(crypto.sha256(utf8(''))), length: 0 },
+        },
+        observation: { kind: 'claimed', ok: true },
+        verdict_class: 'executed',
+      },
+      constraints: [],
+      extensions: {
+        'dev.capsulegate.policy_digest': policy.digest,
+        'dev.capsulegate.mode': mode,
+        'dev.capsulegate.decision_id': actionId,
+      },
     },
+    { evidence: null },
     parts,
   )
   return { actionId, capsuleId: capsule.capsule_id }

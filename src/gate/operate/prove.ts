@@ -12,9 +12,9 @@ import { govern } from '../govern/govern.js'
 import { canaryCall } from './canary.js'
 
 /**
- * A gate that proves it gates (promise 6): before it opens, a known-forbidden call goes through the
- * whole pipeline against the loaded set, up to dispatch; the capsule it leaves is read back and verified.
- * Observe mode changes what happens to agents, never this: the canary is judged on the enforce verdict.
+ * Proves at start that the gate denies (promise 6): a forbidden call goes through the whole pipeline against
+ * the loaded policies, up to dispatch; its capsule is read back from the journal and verified. The canary is
+ * always judged as if enforcing.
  */
 export async function prove(parts: Parts, keys: readonly PublicKeyRecord[]): Promise<string> {
   if (parts.world().policy.policyIds.length === 0) {

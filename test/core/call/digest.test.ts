@@ -7,8 +7,7 @@ import { hex } from '../../../src/core/bytes/hex.js'
 import { fromUtf8 } from '../../../src/core/bytes/text.js'
 import { describeCall } from '../../../src/core/call/describe.js'
 import { digestRequest, olderDigests } from '../../../src/core/call/digest.js'
-import { freeze } from '../../../src/core/call/freeze.js'
-import { capturedRequest, frozenPart } from '../../../src/gate/evidence/frozen.js'
+import { capturedRequest, freeze } from '../../../src/gate/evidence/frozen.js'
 import type { EvidencePart } from '../../../src/ports/evidence.js'
 import { TENANT } from '../../support/tenant.js'
 import { AGENT, JWT_AGENT, SAMPLES, TENANT_SALT } from './samples.js'
@@ -37,10 +36,8 @@ describe('byte for byte what 0.1 wrote', () => {
     const older = olderDigests({ call, rule, requestOctets: now.requestOctets }, using)
     const salted = rule.digest_salt === 'tenant'
     const { requestDigest, requestOctets } = (salted ? older[0] : now) ?? now
-    const frozen = (agent: typeof AGENT | typeof JWT_AGENT) => {
-      const { head, body } = freeze(call, rule, agent)
-      return told([frozenPart('head', head, using), frozenPart('body', body, using)])
-    }
+    const frozen = (agent: typeof AGENT | typeof JWT_AGENT) =>
+      told(freeze({ call, rule, agent }, using))
     expect({
       request_digest: requestDigest,
       octets: requestOctets,

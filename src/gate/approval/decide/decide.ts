@@ -3,23 +3,32 @@ import type { Approval, Vote } from '../../../ports/state.js'
 import type { Parts } from '../../context.js'
 import { haltFor } from '../../operate/halt.js'
 import { signed } from '../../signed-event.js'
-import { type Decision, type Outcome, type Resolution, refused } from './model.js'
+import {
+  type Decision,
+  FROZEN,
+  isOwnRequest,
+  type Outcome,
+  OWN_REQUEST,
+  type Resolution,
+  refused,
+  UNKNOWN,
+} from './model.js'
 import { type Recording, recordApprove, recordDefer, recordDeny } from './record.js'
 
 const BUSY_MS = 10_000
 
 /**
- * The deciders' entrance. Of any number at once each parent gets one outcome: a claim on it is held
- * from the last look until the line is durable. Whoever comes second is told, and recorded.
+ * A decision of a person or a machine. Each parent gets one outcome, of however many arrive at once: a claim
+ * on it is held from the last read until the line is durable. A decision that comes second is recorded and refused.
  */
 export async function resolve(decision: Decision, parts: Parts): Promise<Resolution> {
   const actionId = parts.ids.actionId()
   try {
     for (;;) {
       const approval = await parts.state.approval(decision.approvalId)
+      if (approval === null) return UNKNOWN
       const barred = bar(approval, decision, parts)
       if (barred !== null) return barred
-      if (approval === null) return UNKNOWN
       const before = repeated(approval, decision, parts)
       if (before !== null) return before
       const late = lateness(approval, decision)
@@ -44,27 +53,24 @@ export async function resolve(decision: Decision, parts: Parts): Promise<Resolut
   }
 }
 
-const UNKNOWN = refused('unknown', 'there is no such request')
 const BUSY = refused('busy', 'the request is being concluded; try again')
 
 function record(recording: Recording, parts: Parts): Promise<Resolution> {
-  switch (recording.decision.outcome.kind) {
+  const { outcome } = recording.decision
+  switch (outcome.kind) {
     case 'approve':
       return recordApprove(recording, parts)
     case 'deny':
       return recordDeny(recording, parts)
     case 'defer':
-      return recordDefer(recording, parts)
+      return recordDefer(recording, outcome, parts)
   }
 }
 
-/** In this order: who may not know, what is frozen, what was not shown, who may not say. */
-function bar(approval: Approval | null, decision: Decision, parts: Parts): Resolution | null {
+/** Checked in this order: halted, another document, the decider's role and assurance, what the decider may decide. */
+function bar(approval: Approval, decision: Decision, parts: Parts): Resolution | null {
   const { decider, outcome } = decision
-  if (approval === null) return UNKNOWN
-  if (haltFor(parts.halts(), approval) !== null) {
-    return refused('frozen', 'halted: nothing is decided until an operator resumes')
-  }
+  if (haltFor(parts.halts(), approval) !== null) return FROZEN
   if (decision.documentDigest !== approval.documentDigest) {
     return refused('digest_mismatch', 'what was decided on is not what is asked')
   }
@@ -75,9 +81,7 @@ function bar(approval: Approval | null, decision: Decision, parts: Parts): Resol
   if (decider.kind === 'person' && !meets(decider.assurance, approval.hitl.min_assurance)) {
     return refused('assurance', `${approval.hitl.min_assurance} or better is needed`)
   }
-  if (decider.name === '' || [approval.agent, approval.developer].includes(decider.name)) {
-    return refused('own_request', 'nobody decides their own request')
-  }
+  if (isOwnRequest(decider, approval)) return OWN_REQUEST
   if (decider.kind === 'machine' && isForPeople(approval, outcome)) {
     return refused('people_only', 'only people can decide this, or in this way')
   }
@@ -87,34 +91,34 @@ function bar(approval: Approval | null, decision: Decision, parts: Parts): Resol
   return null
 }
 
-/** Four eyes are people's; so is "later" (seed §5.4.1); and a machine has no assurance above the lowest. */
+/** A quorum above one and a deferral need people (seed §5.4.1), and a machine has no assurance above L1. */
 const isForPeople = ({ hitl }: Approval, { kind }: Outcome): boolean =>
   kind === 'defer' || hitl.quorum > 1 || hitl.min_assurance !== 'L1'
 
-/** A decision delivered twice is one decision. */
+/** The result of the same decision, where it was delivered before. */
 function repeated(approval: Approval, decision: Decision, parts: Parts): Resolution | null {
   const isOwn = (vote: Vote): boolean => parts.tenant.isVoter(vote.voter, decision.decider.name)
   const { kind } = decision.outcome
   const { state, votes, hitl, decided } = approval
   const own = votes.find(isOwn)
-  const told = {
+  const recorded = {
     kind: 'recorded',
     repeated: true,
     votes: votes.length,
     quorum: hitl.quorum,
   } as const
   if (own !== undefined && kind === 'approve') {
-    return state.kind === 'closed' ? null : { ...told, state: state.kind, capsuleId: null }
+    return state.kind === 'closed' ? null : { ...recorded, state: state.kind, capsuleId: null }
   }
   if (own !== undefined && state.kind === 'pending') {
     return refused('already_voted', 'you have approved this request', 'approve')
   }
   if (decided === null || !isOwn(decided) || decided.outcome !== kind) return null
   if (kind === 'deny' && state.kind === 'closed') {
-    return { ...told, state: 'refused', capsuleId: state.capsuleId }
+    return { ...recorded, state: 'refused', capsuleId: state.capsuleId }
   }
   return kind === 'defer' && state.kind === 'pending' && sawEarlier(decided, decision)
-    ? { ...told, state: 'deferred', capsuleId: approval.parent }
+    ? { ...recorded, state: 'deferred', capsuleId: approval.parent }
     : null
 }
 

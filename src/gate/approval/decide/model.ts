@@ -1,5 +1,6 @@
 import type { Bounds } from '../../../core/approval/bounds.js'
 import type { AssuranceLevel } from '../../../core/approval/deadline.js'
+import type { Approval } from '../../../ports/state.js'
 
 /** Who decides, as the caller of `resolve` authenticated them: never taken from a message's body. */
 export type Decider =
@@ -11,7 +12,7 @@ export type Decider =
       /** How they were authenticated: session, token, passkey, chat. */
       readonly via: string
     }
-  /** Its word is policy's word; it names its authority and is never a human's (promise 4). */
+  /** Decides for policy: recorded with its authority and never as a human (promise 4). */
   | { readonly kind: 'machine'; readonly name: string; readonly roles: readonly string[] }
 
 export type Outcome =
@@ -37,7 +38,7 @@ export type Decision = {
 export type Resolution =
   | {
       readonly kind: 'recorded'
-      /** The same decider had said the same before: nothing new was recorded. */
+      /** The same decider had decided the same before: nothing new was recorded. */
       readonly repeated: boolean
       readonly state: 'pending' | 'approved' | 'refused' | 'deferred'
       readonly votes: number
@@ -49,7 +50,7 @@ export type Resolution =
       readonly kind: 'refused'
       readonly why: Refusal
       readonly detail: string
-      /** What came first, where somebody else was. */
+      /** What the item stands as, where another decision came first. */
       readonly first?: string
     }
 export type Refusal =
@@ -71,13 +72,26 @@ export type Refusal =
   | 'busy'
   | 'record_unavailable'
 
-export const refused = (
-  why: Refusal,
-  detail: string,
-  first?: string,
-): Extract<Resolution, { kind: 'refused' }> => ({
+export type RefusedDecision = Extract<Resolution, { kind: 'refused' }>
+
+export const refused = (why: Refusal, detail: string, first?: string): RefusedDecision => ({
   kind: 'refused',
   why,
   detail,
   ...(first === undefined ? {} : { first }),
 })
+
+/** What a decision on this item is bound to. */
+export const assentTo = ({ approvalId, requestDigest, documentDigest }: Approval) => ({
+  decisionId: approvalId,
+  requestDigest,
+  documentDigest,
+})
+
+// What bars a decision and the lifting of a refusal alike.
+export const UNKNOWN = refused('unknown', 'there is no such request')
+export const FROZEN = refused('frozen', 'halted: nothing is decided until an operator resumes')
+export const OWN_REQUEST = refused('own_request', 'nobody decides their own request')
+
+export const isOwnRequest = ({ name }: Decider, { agent, developer }: Approval): boolean =>
+  name === '' || name === agent || name === developer

@@ -1,5 +1,5 @@
 import type { Bounds } from '../../../core/approval/bounds.js'
-import { type Assent, HumanDecision } from '../../../core/capsule/human.js'
+import { HumanDecision } from '../../../core/capsule/human.js'
 import type { By } from '../../../core/capsule/input.js'
 import { verifyEvent } from '../../../core/journal/event.js'
 import { bounds } from '../../../core/journal/lines/approval.js'
@@ -17,9 +17,10 @@ import {
 } from '../../../core/json/shape.js'
 import type { Approval, Vote } from '../../../ports/state.js'
 import type { Parts, Run } from '../../context.js'
-import { saltedPart } from '../../govern/dispatch.js'
+import { saltedPart } from '../../evidence/parts.js'
+import { assentTo } from './model.js'
 
-/** A vote as the evidence store keeps it: who, and what exactly they said. */
+/** A vote as the evidence store keeps it. */
 const voteEvidence = record({
   vote: only('gate.vote/v1'),
   approval_id: text,
@@ -37,33 +38,34 @@ const voteEvidence = record({
 })
 type VoteEvidence = Of<typeof voteEvidence>
 
+type RecalledVote = { readonly vote: Vote; readonly kept: VoteEvidence }
 export type Recalled = { readonly run: Run; readonly bounds: readonly Bounds[] }
 
 /**
- * On whose word an approved call runs. Nothing is taken from memory: each vote's signature is checked
+ * By whose decision an approved call runs. Nothing is taken from memory: each vote's signature is checked
  * again, its evidence must be the one it names, and enough distinct voters must remain. Null when that
  * cannot be shown any more (promise 4).
  */
 export async function recallRun(approval: Approval, parts: Parts): Promise<Recalled | null> {
-  const votes: { vote: Vote; said: VoteEvidence }[] = []
+  const votes: RecalledVote[] = []
   for (const vote of approval.votes) {
-    const said = await recallVote(approval, vote, parts)
-    if (said === null) return null
-    votes.push({ vote, said })
+    const kept = await recallVote(approval, vote, parts)
+    if (kept === null) return null
+    votes.push({ vote, kept })
   }
   const people = votes.filter(({ vote }) => vote.by === 'person')
   const machine = votes.find(({ vote }) => vote.by === 'machine')
   // By name: a vote from before an upgrade has another pseudonym of the same person.
-  const enough = new Set(people.map(({ said }) => said.name)).size >= approval.hitl.quorum
+  const enough = new Set(people.map(({ kept }) => kept.name)).size >= approval.hitl.quorum
   const last = people.at(-1)
   const by: By | null =
     enough && last !== undefined
-      ? { kind: 'human', decision: HumanDecision.authenticated(assentOf(approval, last)) }
+      ? { kind: 'human', decision: decisionOf(approval, last) }
       : machine !== undefined && approval.hitl.quorum === 1
         ? { kind: 'grant', authority: machine.vote.voter }
         : null
   if (by === null) return null
-  const said = votes.flatMap(({ said }) => (said.bounds === undefined ? [] : [said.bounds]))
+  const within = votes.flatMap(({ kept }) => (kept.bounds === undefined ? [] : [kept.bounds]))
   const part = saltedPart(
     'approval',
     'decision',
@@ -72,11 +74,11 @@ export async function recallRun(approval: Approval, parts: Parts): Promise<Recal
       approval_id: approval.approvalId,
       document_digest: approval.documentDigest,
       votes: votes.map(({ vote }) => vote.evidenceDigest),
-      bounds: said,
+      bounds: within,
     },
     parts,
   )
-  return { run: { by, part }, bounds: said }
+  return { run: { by, part }, bounds: within }
 }
 
 async function recallVote(
@@ -91,26 +93,20 @@ async function recallVote(
   const found = await parts.evidence.byDigest(vote.evidenceDigest)
   const got = found.state === 'present' ? read(voteEvidence, found.value.value) : null
   if (got === null || !got.ok) return null
-  const said = got.value
+  const kept = got.value
   const same =
-    said.approval_id === approval.approvalId &&
-    said.on === approval.parent &&
-    said.document_digest === approval.documentDigest &&
-    said.outcome === vote.outcome &&
-    said.by === vote.by &&
-    parts.tenant.isVoter(vote.voter, said.name)
-  return same ? said : null
+    kept.approval_id === approval.approvalId &&
+    kept.on === approval.parent &&
+    kept.document_digest === approval.documentDigest &&
+    kept.outcome === vote.outcome &&
+    kept.by === vote.by &&
+    parts.tenant.isVoter(vote.voter, kept.name)
+  return same ? kept : null
 }
 
-const assentOf = (
-  approval: Approval,
-  { vote, said }: { vote: Vote; said: VoteEvidence },
-): Assent => ({
-  decisionId: approval.approvalId,
-  requestDigest: approval.requestDigest,
-  documentDigest: approval.documentDigest,
-  approver: said.name,
-  assurance: said.assurance,
-  outcome: 'approve',
-  at: vote.line.at,
-})
+function decisionOf(approval: Approval, { vote, kept }: RecalledVote): HumanDecision {
+  const { name: approver, assurance } = kept
+  const { at } = vote.line
+  const assent = { ...assentTo(approval), approver, assurance, outcome: 'approve', at } as const
+  return HumanDecision.authenticated(assent)
+}

@@ -8,36 +8,34 @@ import type { EvidencePart } from '../../../ports/evidence.js'
 import type { JournalEntry } from '../../../ports/journal.js'
 import type { Approval } from '../../../ports/state.js'
 import type { Parts } from '../../context.js'
-import { subjectOf } from '../../evidence/subject.js'
+import { saltedPart } from '../../evidence/parts.js'
+import { putBeside } from '../../evidence/record.js'
 import { approvalRecord } from '../../govern/approve.js'
-import { saltedPart } from '../../govern/dispatch.js'
 import { signed } from '../../signed-event.js'
 import { type Transition, transition } from '../transition.js'
-import { type Decision, type Resolution, refused } from './model.js'
+import { assentTo, type Decision, type Outcome, type Resolution, refused } from './model.js'
 
 export type Recording = {
   readonly approval: Approval
   readonly decision: Decision
-  /** Holds the claim on the approval's parent. */
+  /** The holder of the claim on the approval's parent. */
   readonly actionId: string
 }
 
-/** A vote and, at quorum, the grant; no capsule: the item stays open until one supersedes it (DESIGN §3). */
-export async function recordApprove(
-  { approval, decision }: Recording,
-  parts: Parts,
-): Promise<Resolution> {
+/** A vote and, at quorum, the grant. No capsule: the item stays open until a call supersedes it (DESIGN §3). */
+export async function recordApprove(recording: Recording, parts: Parts): Promise<Resolution> {
+  const { approval, decision } = recording
   const { hitl, votes } = approval
   const stale = staleness(approval, parts)
   if (stale !== null) return refused('stale', stale)
   const broken = await boundsFault(approval, decision, parts)
   if (broken !== null) return refused('bounds', broken)
-  const part = votePart(approval, decision, parts)
+  const part = votePart(recording, parts)
   const count = votes.length + 1
   const granted = decision.decider.kind === 'machine' || count >= hitl.quorum
-  await putVote(approval, part, parts)
+  await putBeside(approval, part, parts)
   await parts.journal.append([
-    voteEntry(approval, decision, part, parts),
+    voteEntry(recording, part, parts),
     ...(granted ? [grantEntry(approval, parts)] : []),
   ])
   return {
@@ -50,45 +48,30 @@ export async function recordApprove(
   }
 }
 
-/** The first refusal ends it. */
-export async function recordDeny(
-  { approval, decision, actionId }: Recording,
-  parts: Parts,
-): Promise<Resolution> {
-  const part = votePart(approval, decision, parts)
-  const { capsuleId } = await transition(
-    {
-      code: 'approval_refused',
-      approval,
-      actionId,
-      at: parts.journal.timestamp(),
-      by: byOf(approval, decision, parts),
-      record: approvalRecord('fail', part.digest),
-      evidence: [part],
-      events: [voteEntry(approval, decision, part, parts)],
-    },
-    parts,
-  )
-  return settled(approval, 'refused', capsuleId)
+/** The first refusal ends the item. */
+export async function recordDeny(recording: Recording, parts: Parts): Promise<Resolution> {
+  const part = votePart(recording, parts)
+  const record = approvalRecord('fail', part.digest)
+  const at = parts.journal.timestamp()
+  return settle(recording, part, { code: 'approval_refused', at, record, evidence: [part] }, parts)
 }
 
 const MOST_SECONDS = 31_536_000
 
-/** "Later" is an answer: its summary is frozen once, and its time counts from its own capsule (seed §5.4). */
+/** A deferral has a summary of its own in evidence, and its time counts from its own capsule (seed §5.4). */
 export async function recordDefer(
-  { approval, decision, actionId }: Recording,
+  recording: Recording,
+  { ttlSeconds, onExpiry }: Extract<Outcome, { kind: 'defer' }>,
   parts: Parts,
 ): Promise<Resolution> {
-  const { outcome } = decision
-  if (outcome.kind !== 'defer') throw new TypeError('not a deferral')
-  const { ttlSeconds, onExpiry } = outcome
+  const { approval } = recording
   if (!Number.isSafeInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > MOST_SECONDS) {
     return refused('ttl', `whole seconds, from 1 to ${MOST_SECONDS}`)
   }
   if (onExpiry === 'escalated' && approval.rung >= approval.hitl.ladder.length) {
     return refused('ladder', 'there is nobody further up to pass it on to')
   }
-  const part = votePart(approval, decision, parts)
+  const part = votePart(recording, parts)
   const at = parts.journal.timestamp()
   const expiry = { ttl_seconds: ttlSeconds, on_expiry: onExpiry }
   const summary = saltedPart(
@@ -104,57 +87,43 @@ export async function recordDefer(
     },
     parts,
   )
-  const { capsuleId } = await transition(
-    {
-      code: 'approval_deferred',
-      approval,
-      actionId,
-      at,
-      by: byOf(approval, decision, parts),
-      record: approvalRecord('n/a', summary.digest),
-      evidence: [part, summary],
-      expiry,
-      events: [voteEntry(approval, decision, part, parts)],
-    },
-    parts,
-  )
-  return settled(approval, 'deferred', capsuleId)
+  const record = approvalRecord('n/a', summary.digest)
+  const step = { code: 'approval_deferred', at, record, evidence: [part, summary], expiry } as const
+  return settle(recording, part, step, parts)
 }
 
-const settled = (
-  { votes, hitl }: Approval,
-  state: 'refused' | 'deferred',
-  capsuleId: string,
-): Resolution => ({
-  kind: 'recorded',
-  repeated: false,
-  state,
-  votes: votes.length,
-  quorum: hitl.quorum,
-  capsuleId,
-})
-
-/** The one place where a person's word becomes a human decision, besides its recall. */
-function byOf(approval: Approval, { decider, outcome }: Decision, parts: Parts): Transition['by'] {
-  if (decider.kind === 'machine') {
-    return { kind: 'machine', authority: parts.tenant.voter(decider.name) }
-  }
-  return {
-    kind: 'human',
-    decision: HumanDecision.authenticated({
-      decisionId: approval.approvalId,
-      requestDigest: approval.requestDigest,
-      documentDigest: approval.documentDigest,
-      approver: decider.name,
-      assurance: decider.assurance,
-      outcome: outcome.kind,
-      at: parts.journal.timestamp(),
-    }),
-  }
+/** One capsule, with the vote's line in the same append. */
+async function settle(
+  recording: Recording,
+  part: EvidencePart,
+  step: Omit<Transition, 'approval' | 'actionId' | 'by' | 'events'>,
+  parts: Parts,
+): Promise<Resolution> {
+  const { approval, decision, actionId } = recording
+  const by = byOf(approval, decision, parts)
+  const events = [voteEntry(recording, part, parts)]
+  const { capsuleId } = await transition({ ...step, approval, actionId, by, events }, parts)
+  const { votes, hitl } = approval
+  const state = step.code === 'approval_deferred' ? 'deferred' : 'refused'
+  const recorded = { votes: votes.length, quorum: hitl.quorum, capsuleId }
+  return { kind: 'recorded', repeated: false, state, ...recorded }
 }
 
-/** Name, roles and reason are private: they stand here and nowhere else (promise 8). */
-function votePart(approval: Approval, decision: Decision, parts: Parts): EvidencePart {
+/** The caller of `resolve` has authenticated the person. */
+function byOf(
+  approval: Approval,
+  { decider, outcome }: Decision,
+  { tenant, journal }: Parts,
+): NonNullable<Transition['by']> {
+  if (decider.kind === 'machine') return { kind: 'machine', authority: tenant.voter(decider.name) }
+  const { name: approver, assurance } = decider
+  const at = journal.timestamp()
+  const assent = { ...assentTo(approval), approver, assurance, outcome: outcome.kind, at }
+  return { kind: 'human', decision: HumanDecision.authenticated(assent) }
+}
+
+/** Name, roles and reason are private: only the evidence has them (promise 8). */
+function votePart({ approval, decision }: Recording, parts: Parts): EvidencePart {
   const { decider, outcome } = decision
   const person = decider.kind === 'person' ? decider : null
   return saltedPart(
@@ -181,11 +150,11 @@ function votePart(approval: Approval, decision: Decision, parts: Parts): Evidenc
 }
 
 function voteEntry(
-  approval: Approval,
-  { decider, outcome }: Decision,
+  { approval, decision }: Recording,
   part: EvidencePart,
   parts: Parts,
 ): JournalEntry {
+  const { decider, outcome } = decision
   return signed(
     'APPROVAL_VOTED',
     {
@@ -218,18 +187,7 @@ export const grantEntry = (approval: Approval, parts: Parts): JournalEntry =>
     parts,
   )
 
-/** Beside the document it is about: an approving vote has no capsule of its own. */
-async function putVote(
-  { operator, approvalId }: Approval,
-  part: EvidencePart,
-  parts: Parts,
-): Promise<void> {
-  const subject = await subjectOf(approvalId, parts)
-  const at = parts.journal.timestamp()
-  await parts.evidence.put({ actionId: approvalId, operator, subject, at, parts: [part] })
-}
-
-/** A grant under rules that are gone would be void: the decider is told instead of left to wonder. */
+/** A grant under rules that have changed could not be used, so the decision is refused. */
 function staleness(approval: Approval, parts: Parts): string | null {
   const { operator, policy, manifests } = parts.world()
   const same =
@@ -241,7 +199,7 @@ function staleness(approval: Approval, parts: Parts): string | null {
     : 'policies, the manifest or the operator changed since; the call has to be made again'
 }
 
-/** Bounds must hold for the very arguments that were shown; nothing is approved otherwise. */
+/** Bounds must hold for the arguments that were shown. */
 async function boundsFault(
   approval: Approval,
   { outcome }: Decision,

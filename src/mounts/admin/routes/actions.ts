@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ActionLines } from '../../../gate/read.js'
+import type { ActionLines } from '../../../gate/find-action.js'
 import { ADMIN_ROLES } from '../../../ports/admin.js'
 import { AdminProblem } from '../problem.js'
 import { answering, json, route } from '../route.js'

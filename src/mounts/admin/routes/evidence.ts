@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type AbsentEvidence, sayAbsent } from '../../../gate/evidence/absent.js'
+import { type AbsentEvidence, describeAbsent } from '../../../gate/evidence/find.js'
 import type { EvidencePart } from '../../../ports/evidence.js'
 import { type AdminCode, AdminProblem } from '../problem.js'
 import { answering, json, route } from '../route.js'
@@ -47,7 +47,7 @@ export const evidenceByAction = route({
     if (found.state === 'present') {
       return json({ action_id, parts: found.value.map(shown), absent: gone })
     }
-    throw new AdminProblem(codeOf(found.state, gone), sayAbsent(action_id, gone))
+    throw new AdminProblem(codeOf(found.state, gone), describeAbsent(action_id, gone))
   },
 })
 

@@ -2,27 +2,24 @@ import { DEFAULT_HITL, deadlineAt, expiryOf } from '../../core/approval/deadline
 import { type ApprovalDocument, approvalDocument } from '../../core/approval/document.js'
 import { hex } from '../../core/bytes/hex.js'
 import { describeCall } from '../../core/call/describe.js'
-import { freeze } from '../../core/call/freeze.js'
 import type { Capsule } from '../../core/capsule/model.js'
 import { jsonDigest } from '../../core/json/build.js'
-import type { Plain } from '../../core/json/value.js'
 import type { EvidencePart } from '../../ports/evidence.js'
 import type { JournalEntry } from '../../ports/journal.js'
 import type { Approval } from '../../ports/state.js'
 import type { Authorized, Parts } from '../context.js'
-import { frozenPart } from '../evidence/frozen.js'
-import { withoutPending } from '../govern/constrain.js'
-import { type Asked, type Exit, type Refused, refuse } from '../govern/exit.js'
+import { freeze } from '../evidence/frozen.js'
+import { type Asked, type Details, type Exit, refuse } from '../govern/exit.js'
 import { signed } from '../signed-event.js'
 import { identityOf, olderIdentityOf } from './call-identity.js'
 import { isStale, mayClose } from './find.js'
 
 /**
- * Puts the call before a human, or joins whoever already did: of any number of identical calls exactly
- * one opens the item. One asked under other rules is superseded by the new one. What a person refused
- * is not put before anybody again while that stands.
+ * Puts the call before a human, or joins the item that is open for it: of any number of identical calls
+ * exactly one opens an item. One opened under other rules is superseded by the new one. A call that a person
+ * refused is not put before a human again while the refusal stands.
  */
-export async function openItem(authorized: Authorized, parts: Parts): Promise<Exit> {
+export async function askHuman(authorized: Authorized, parts: Parts): Promise<Exit> {
   const { state } = parts
   const { actionId, agent, requestDigest } = authorized
   for (;;) {
@@ -44,26 +41,20 @@ export async function openItem(authorized: Authorized, parts: Parts): Promise<Ex
     await state.unclaim(actionId)
     return { exit: 'joined', known: authorized, approval: current }
   }
-  // If not, whoever holds it is closing it, and this item stands beside the one that is ending.
+  // If another action is closing it, the new item is opened beside the one that is ending.
   const over = current !== null && (await mayClose(current, actionId, parts)) ? current : null
-  // What supersedes another takes its place.
-  if (over === null && !(await state.claimOpening(agent.agent, actionId, parts.openPerAgent))) {
-    return tooMany(authorized, parts)
+  const { openPerAgent: threshold } = parts
+  // An item that supersedes another does not add to the count.
+  if (over === null && !(await state.claimOpening(agent.agent, actionId, threshold))) {
+    const details = { retry_after_seconds: RETRY_SECONDS }
+    return refuse(authorized, 'approvals_exhausted', { threshold }, details)
   }
   return asked(authorized, identity, over, parts)
 }
 
 const RETRY_SECONDS = 60
 
-const tooMany = (authorized: Authorized, { openPerAgent }: Parts): Refused =>
-  refuse(
-    withoutPending(authorized),
-    'approvals_exhausted',
-    { threshold: openPerAgent },
-    { retry_after_seconds: RETRY_SECONDS },
-  )
-
-/** A grant that this very call found unusable, although its rules are the current ones. */
+/** A grant that this call found unusable, although its rules are the current ones. */
 const isVoid = (current: Approval, { item }: Authorized): boolean =>
   item.kind === 'open' && item.stale && item.approval.parent === current.parent
 
@@ -85,25 +76,25 @@ function asked(
     exit: 'asked',
     code: 'approval_pending',
     known: {
-      ...withoutPending(authorized),
-      evidence: [...authorized.evidence, part, ...frozenParts(authorized, parts)],
+      ...authorized,
+      evidence: [...authorized.evidence, part, ...freeze(authorized, parts)],
       opening: { hitl, documentDigest: part.digest, callIdentity },
       supersedes: over?.parent ?? null,
     },
     reason: routedBy(authorized).reason,
-    tell: pendingTell(authorized.actionId, 'pending', document.deadline.at),
+    details: pendingDetails(authorized.actionId, 'pending', document.deadline.at),
   }
 }
 
-/** What the caller of a waiting call is told. */
-export const pendingTell = (
-  id: string,
+/** What the caller of a waiting call gets. */
+export const pendingDetails = (
+  approval_id: string,
   state: 'pending' | 'approved',
-  until: string,
-): { readonly [name: string]: Plain } => ({
-  approval_id: id,
+  expires_at: string,
+): Details => ({
+  approval_id,
   approval_state: state,
-  expires_at: until,
+  expires_at,
   retry_after_seconds: state === 'approved' ? 1 : 5,
   hem_available: true,
 })
@@ -132,20 +123,14 @@ function documentOf(authorized: Authorized, parts: Parts): ApprovalDocument {
   })
 }
 
-/** Shown apart from the arguments, so that an approver does not take it for checked. */
+/** Shown apart from the arguments, because the gate has not checked it. */
 function notJudgedIn({ notJudged }: Authorized): Pick<ApprovalDocument, 'not_judged'> {
   const { query, members, body } = notJudged
   if (query.length === 0 && members.length === 0 && !body) return {}
   return { not_judged: { query, members: members.map(([pointer]) => pointer), body } }
 }
 
-/** The request as it would be sent, without anybody's credentials. */
-function frozenParts({ call, rule, agent }: Authorized, parts: Parts): EvidencePart[] {
-  const { head, body } = freeze(call, rule, agent)
-  return [frozenPart('head', head, parts), frozenPart('body', body, parts)]
-}
-
-/** Stands beside its capsule in one append: an item nobody can decide must not exist. */
+/** In one append with its capsule: an item without this line could not be decided. */
 export function openingEntry({ known }: Asked, capsule: Capsule, parts: Parts): JournalEntry {
   const { opening, rule, agent, world } = known
   const { hitl } = opening
@@ -182,17 +167,10 @@ export function openingEntry({ known }: Asked, capsule: Capsule, parts: Parts): 
 
 /** What sent the call to a human: policies, or constraints whose failure asks instead of blocking. */
 export function routedBy({ decision, asking }: Pick<Authorized, 'decision' | 'asking'>) {
-  return decision.kind === 'ask'
-    ? ({
-        kind: 'policy',
-        ids: decision.policies,
-        words: decision.reason,
-        reason: { policy_ids: decision.policies },
-      } as const)
-    : ({
-        kind: 'constraint',
-        ids: asking,
-        words: null,
-        reason: { constraint: asking[0] ?? '' },
-      } as const)
+  if (decision.kind === 'ask') {
+    const { policies: ids, reason: words } = decision
+    return { kind: 'policy', ids, words, reason: { policy_ids: ids } } as const
+  }
+  const reason = { constraint: asking[0] ?? '' }
+  return { kind: 'constraint', ids: asking, words: null, reason } as const
 }
