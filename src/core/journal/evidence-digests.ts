@@ -4,12 +4,14 @@ import type { Line, LineOf, LineType } from './vocabulary.js'
 export type EvidenceDigest = { readonly member: string; readonly digest: string }
 
 /**
- * Which digests of a line stand for a private record that must be in the evidence store (DESIGN §5). A digest
+ * For every type of line, so that a new one cannot be forgotten: which of its digests stand for a private record that must be in the evidence store (DESIGN §5). A digest
  * that is not here commits to something the gate does not keep: `request_digest`, `response_digest`, octets of
  * tools without `capture: full`. A dispatch is not here either: its capsule names the same constraints, or says
  * that their evidence is missing. Older lines, and grants for one request, lack `evidence_digest`.
  */
-const DECLARED: { readonly [T in LineType]?: readonly Exclude<keyof Digests, 'type'>[] } = {
+const DECLARED: {
+  readonly [T in Exclude<LineType, 'CAPSULE'>]: readonly Exclude<keyof Digests, 'type'>[]
+} = {
   APPROVAL_OPENED: ['document_digest'],
   APPROVAL_VOTED: ['document_digest', 'evidence_digest'],
   REFUSAL_LIFTED: ['evidence_digest'],
@@ -19,6 +21,21 @@ const DECLARED: { readonly [T in LineType]?: readonly Exclude<keyof Digests, 'ty
   RESUME: ['evidence_digest'],
   EVIDENCE_ERASING: ['evidence_digest'],
   EVIDENCE_ERASED: ['evidence_digest'],
+  ACTION_DISPATCHED: [],
+  REPLAYED: [],
+  APPROVAL_JOINED: [],
+  APPROVAL_REMINDER: [],
+  DECISION_LOST: [],
+  REFUSAL_REPEATED: [],
+  GRANT_REVOKED: [],
+  CONFIG_CHANGED: [],
+  HEAD: [],
+  ADOPTED: [],
+  SEGMENT_SEALED: [],
+  REFUSALS_DROPPED: [],
+  WEBHOOK_DISABLED: [],
+  WEBHOOK_ENABLED: [],
+  WEBHOOK_DEAD: [],
 }
 
 type Digests = Pick<Line, 'type'> & {
@@ -29,7 +46,7 @@ type Digests = Pick<Line, 'type'> & {
 export function evidenceDigestsOf(line: Line): readonly EvidenceDigest[] {
   if (line.type === 'CAPSULE') return capsuleDigests(line)
   const members: Digests = line
-  return (DECLARED[line.type] ?? []).flatMap((member) => named(member, members[member]))
+  return DECLARED[line.type].flatMap((member) => named(member, members[member]))
 }
 
 function capsuleDigests({ capsule, captured = [] }: LineOf<'CAPSULE'>): readonly EvidenceDigest[] {
