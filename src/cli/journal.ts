@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Examined, isClean } from '../adapters/journal/adopt.js'
+import { type Examined, isClean } from '../adapters/journal/start/adopt.js'
 import { adoptData } from '../app/data/adopt.js'
 import { GateError } from '../core/error.js'
 import { folderOptions } from './data-folder.js'

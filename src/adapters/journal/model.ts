@@ -11,8 +11,8 @@ import type {
   JournalLine,
 } from '../../ports/journal.js'
 import type { Signer } from '../../ports/signer.js'
-import type { Appender } from './append.js'
-import type { Extent } from './lines.js'
+import type { Extent } from './read/lines.js'
+import type { Appender } from './write/append.js'
 
 export type JournalOptions = {
   /** The folder; one writer at a time. */

@@ -7,15 +7,8 @@ import { messageOf, writeFailure } from '../disk/errno.js'
 import { mkdir } from '../disk/files.js'
 import { lockFolder } from '../disk/lock.js'
 import { openReserve } from '../disk/reserve.js'
-import { createAppender } from './append.js'
-import { type Booted, boot } from './boot.js'
-import { createCommitter } from './commit.js'
-import { claimEpoch, type Epoch } from './epoch.js'
-import { findLines } from './find.js'
-import { openHeadWriter } from './head-file.js'
-import { openStore } from './indexes.js'
-import { type End, type Extent, readLines } from './lines.js'
-import { listCapsules } from './list.js'
+import { listCapsules } from './index/list.js'
+import { openStore } from './index/store.js'
 import {
   type JournalOptions,
   type JournalReport,
@@ -24,9 +17,16 @@ import {
   RESERVE_BYTES,
   RESERVE_HEADROOM,
 } from './model.js'
-import { writeSnapshotFile } from './snapshot.js'
-import { createStamp } from './stamp.js'
-import { verifyBehind } from './verify-behind.js'
+import { findLines } from './read/find.js'
+import { type End, type Extent, readLines } from './read/lines.js'
+import { type Booted, boot } from './start/boot.js'
+import { openHeadWriter } from './start/head-file.js'
+import { writeSnapshotFile } from './start/snapshot.js'
+import { verifyBehind } from './start/verify-segments.js'
+import { createAppender } from './write/append.js'
+import { createCommitter } from './write/commit.js'
+import { claimEpoch, type Epoch } from './write/epoch.js'
+import { createStamp } from './write/timestamp.js'
 
 /** What has to be let go of, in reverse, when the journal closes or does not come up. */
 type Held = (() => Promise<void>)[]

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { existsSync } from '../../adapters/disk/files.js'
 import { lockFolder } from '../../adapters/disk/lock.js'
-import { readHeadFile } from '../../adapters/journal/head-file.js'
+import { readHeadFile } from '../../adapters/journal/start/head-file.js'
 import type { GateConfig } from '../../config/model.js'
 import { lastLine, ledgerFiles } from '../ledger/files.js'
 import { attempt, type Check, fail, ok, reasonOf, warn } from './check.js'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readJournal } from '../../adapters/journal/read.js'
+import { readJournal } from '../../adapters/journal/read/read-journal.js'
 import type { Data } from '../../app/data/open.js'
 import { readCapturedHead } from '../../core/call/capture.js'
 import { readLine } from '../../core/journal/vocabulary.js'

@@ -1,0 +1,209 @@
+import { GateError } from '../../../core/error.js'
+import { entryFault } from '../../../core/journal/line.js'
+import type { Appended, Journal } from '../../../ports/journal.js'
+import type { Signer } from '../../../ports/signer.js'
+import { messageOf, writeFailure } from '../../disk/errno.js'
+import type { Reserve } from '../../disk/reserve.js'
+import type { DriverEntry, JournalReport } from '../model.js'
+import type { Committer } from './commit.js'
+import { HEAD_ROOM } from './compose.js'
+import { type HandedEntry, type SealedEntry, sealEntry } from './sign-entry.js'
+
+/**
+ * Group commit: calls queue while a batch is on its way to the disk, and go together in the next. A
+ * full or failing disk suspends ordinary entries; urgent ones may use up the reserve.
+ */
+type Pending = {
+  readonly entries: readonly SealedEntry[]
+  readonly chars: number
+  readonly urgent: boolean
+  readonly resolve: (lines: readonly Appended[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+export type Appender = {
+  /** `checked`: the caller has been through `entriesFault`, where it had the members at hand. */
+  append(
+    entries: readonly HandedEntry[],
+    options?: { urgent?: boolean; checked?: boolean },
+  ): ReturnType<Journal['append']>
+  /** Why ordinary entries are refused at present. */
+  suspended(): string | null
+  /** Sets the reserve aside before the first call; without room for it the journal starts suspended. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+const BATCH_CHARS = 1024 * 1024
+const PROBE_MS = 500
+
+export function createAppender(
+  committer: Committer,
+  signer: Signer,
+  reserve: Reserve,
+  /** Called when a batch is on the disk. */
+  durable: () => void,
+  report: (report: JournalReport) => void,
+): Appender {
+  let queue: Pending[] = []
+  let running: Promise<void> | null = null
+  let suspension: GateError | null = null
+  let probeDue = false
+  let probing: NodeJS.Timeout | null = null
+  let closed = false
+
+  const run = async (): Promise<void> => {
+    try {
+      while (queue.length > 0 || probeDue) {
+        if (probeDue) await probe()
+        const batch = take()
+        if (batch.length > 0) await flush(batch)
+      }
+    } finally {
+      running = null
+    }
+  }
+  const wake = (): void => {
+    running ??= Promise.resolve().then(run)
+  }
+
+  const take = (): Pending[] => {
+    let count = 0
+    for (let chars = 0; count < queue.length && chars < BATCH_CHARS; count++) {
+      chars += queue[count]?.chars ?? 0
+    }
+    const batch = queue.slice(0, count)
+    queue = queue.slice(count)
+    return batch
+  }
+
+  const flush = async (batch: readonly Pending[]): Promise<void> => {
+    const refusal = suspension
+    const admitted = refusal === null ? batch : batch.filter((pending) => pending.urgent)
+    if (refusal !== null) reject(batch, refusal, (pending) => !pending.urgent)
+    try {
+      await write(admitted)
+    } catch (error) {
+      try {
+        await recover(admitted, error)
+      } catch (again) {
+        // Whatever else went wrong, nobody is left waiting.
+        reject(admitted, again, () => true)
+      }
+    }
+  }
+
+  const write = async (batch: readonly Pending[]): Promise<void> => {
+    if (batch.length === 0) return
+    const lines = await committer.commit(batch.flatMap((pending) => pending.entries))
+    let from = 0
+    for (const { entries, resolve } of batch) {
+      resolve(entries.map(({ sealed }, i) => acknowledged(lines[from + i] as Appended, sealed)))
+      from += entries.length
+    }
+    durable()
+  }
+
+  /** The batch is off the disk again. Conclusions get the reserve's space, step by step; the rest is refused. */
+  const recover = async (batch: readonly Pending[], first: unknown): Promise<void> => {
+    let error = first
+    if (committer.poison() === null) suspend(error)
+    reject(batch, error, (pending) => !pending.urgent)
+    const urgent = batch.filter((pending) => pending.urgent)
+    const bytes = urgent.reduce((sum, { chars }) => sum + 3 * chars, HEAD_ROOM)
+    while (isDiskFull(error) && urgent.length > 0 && reserve.release(bytes)) {
+      try {
+        return await write(urgent)
+      } catch (again) {
+        error = again
+      }
+    }
+    reject(urgent, error, () => true)
+  }
+
+  const reject = (
+    batch: readonly Pending[],
+    error: unknown,
+    which: (pending: Pending) => boolean,
+  ): void => {
+    for (const pending of batch) if (which(pending)) pending.reject(error)
+  }
+
+  const suspend = (error: unknown): void => {
+    if (suspension === null) report({ kind: 'suspended', why: messageOf(error) })
+    suspension = error instanceof GateError ? error : writeFailure(error, 'journal')
+    probing ??= setInterval(() => {
+      probeDue = true
+      wake()
+    }, PROBE_MS).unref()
+  }
+
+  /** Runs between batches, so that it never takes the space a conclusion is about to use. */
+  const probe = async (): Promise<void> => {
+    probeDue = false
+    try {
+      await reserve.restore()
+    } catch (error) {
+      if (suspension === null) suspend(writeFailure(error, 'reserve'))
+      return
+    }
+    if (probing !== null) clearInterval(probing)
+    probing = null
+    if (suspension !== null) report({ kind: 'resumed' })
+    suspension = null
+  }
+
+  return {
+    append(entries, options) {
+      return new Promise((resolve, reject) => {
+        if (closed) throw new GateError('closed', 'the journal is closed')
+        const poison = committer.poison()
+        if (poison !== null) throw poison
+        const urgent = options?.urgent === true
+        const checked = options?.checked === true
+        const read = checked ? entries : entries.map(withMembers)
+        const fault = checked ? null : entriesFault(read)
+        if (fault !== null) throw fault
+        const sealed = read.map((entry) => sealEntry(entry, signer))
+        const chars = sealed.reduce((sum, { json }) => sum + json.length, 0)
+        if (entries.length === 0) return resolve([])
+        queue.push({ entries: sealed, chars, urgent, resolve, reject })
+        wake()
+      })
+    },
+    suspended: () => suspension?.message ?? null,
+    start: async () => {
+      if (!reserve.whole()) await probe()
+    },
+    async close() {
+      closed = true
+      if (probing !== null) clearInterval(probing)
+      await running
+    },
+  }
+}
+
+/** The text is read once, for the check and for the capsule list; the check says why it cannot be. */
+function withMembers(entry: HandedEntry): HandedEntry {
+  if (entry.members !== undefined) return entry
+  try {
+    return { ...entry, members: JSON.parse(entry.json) }
+  } catch {
+    return entry
+  }
+}
+
+/** Why one of them cannot stand in a line; null when all can. */
+export function entriesFault(entries: readonly DriverEntry[]): GateError | null {
+  for (const { type, json, members } of entries) {
+    const fault = entryFault(type, json, members)
+    if (fault !== null) return new GateError('bad_entry', `${type}: ${fault}`)
+  }
+  return null
+}
+
+const acknowledged = (line: Appended, sealed: Appended['sealed']): Appended =>
+  sealed === undefined ? line : { ...line, sealed }
+
+const isDiskFull = (error: unknown): boolean =>
+  error instanceof GateError && error.code === 'disk_full'

@@ -1,0 +1,123 @@
+import {
+  type HeadSigner,
+  type SealMembers,
+  signHead,
+  signSeal,
+} from '../../../core/journal/head.js'
+import { formatLine } from '../../../core/journal/line.js'
+import { SEAL_TYPE } from '../../../core/journal/seal.js'
+import type { Appended, CoveringHead } from '../../../ports/journal.js'
+import type { ContentLine } from '../index/contents.js'
+import { idKeysOf } from '../index/ids.js'
+import type { Cursor } from '../read/chain.js'
+import { leafHashAt } from '../read/hash.js'
+import type { ListedEntry } from './sign-entry.js'
+
+/** What the heads count: lines that are neither heads nor seals, and capsules among them. */
+export type Counted = { readonly lines: number; readonly capsules: number }
+
+/** One batch as it will stand in the file, its head or seal the last line: `buffer[1 .. 1 + length]`. */
+export type Composed = {
+  readonly buffer: Buffer
+  readonly length: number
+  /** Its lines in their order, the head included; offsets from the start of the batch. */
+  readonly contents: readonly ContentLine[]
+  /** What is told of the entries; nothing is told of a seal. */
+  readonly appended: readonly Appended[]
+  readonly cursor: Cursor
+  readonly counted: Counted
+  readonly end: BatchEnd
+}
+export type BatchEnd =
+  | { readonly kind: 'head'; readonly head: CoveringHead }
+  | { readonly kind: 'seal'; readonly text: string }
+
+export type Composer = {
+  batch(entries: readonly ListedEntry[], from: Cursor, counted: Counted, at: string): Composed
+  /** The seal of a segment, a batch of its own. */
+  seal(of: SealOf, from: Cursor, counted: Counted, at: string): Composed
+}
+export type SealOf = Pick<SealMembers, 'segment' | 'size' | 'root' | 'counts'>
+
+const LF = 10
+const ENVELOPE_ROOM = 512
+/** A head line, or a seal with its counts by type; what the reserve has to hold for each batch as well. */
+export const HEAD_ROOM = 8 * 1024
+
+/** The writer's one buffer: a batch is in the kernel's hands before the next is composed. */
+export function createComposer(by: () => HeadSigner): Composer {
+  let scratch = Buffer.allocUnsafe(256 * 1024)
+
+  /** The lines of a batch, put one after the other into the buffer. */
+  const begin = (room: number, from: Cursor, at: string) => {
+    if (room > scratch.length) scratch = Buffer.allocUnsafe(room)
+    const buffer = scratch
+    const contents: ContentLine[] = []
+    let { seq, prev } = from
+    let start = 1
+    return {
+      buffer,
+      contents,
+      place: () => ({ seq, prev }),
+      put(type: string, text: string, listed: ContentLine['listed']): string {
+        const stop = start + buffer.write(text, start)
+        const hash = leafHashAt(buffer, start, stop)
+        buffer[stop] = LF
+        seq++
+        const ids = idKeysOf(type, () => text)
+        contents.push({ seq, at, hash, type, offset: start - 1, ids, listed })
+        prev = hash
+        start = stop + 1
+        return hash
+      },
+      length: () => start - 1,
+    }
+  }
+
+  return {
+    batch(entries, from, before, at) {
+      const room = entries.reduce((sum, { json }) => sum + 3 * json.length + ENVELOPE_ROOM, 1)
+      const signer = by()
+      const { origin } = signer
+      const { buffer, contents, place, put, length } = begin(room + HEAD_ROOM, from, at)
+      const placed: Omit<Appended, 'head'>[] = []
+      let { lines, capsules } = before
+      for (const { type, json, listed } of entries) {
+        const { seq, prev } = place()
+        const hash = put(type, formatLine({ origin, seq: seq + 1, prev, at, type }, json), listed)
+        placed.push({ seq: seq + 1, prev, at, hash })
+        lines++
+        if (type === 'CAPSULE') capsules++
+      }
+      const { seq: upto, prev: hash } = place()
+      const { text, head: signed } = signHead({ upto, hash, time: at, lines, capsules }, signer)
+      const head = { seq: upto + 1, hash: put('HEAD', text, null), signed }
+      return {
+        buffer,
+        length: length(),
+        contents,
+        appended: placed.map(({ seq, prev, at, hash }) => ({ seq, prev, at, hash, head })),
+        cursor: { seq: head.seq, prev: head.hash, at, v: 2 },
+        counted: { lines, capsules },
+        end: { kind: 'head', head },
+      }
+    },
+    seal(of, from, counted, at) {
+      const { buffer, contents, put, length } = begin(HEAD_ROOM, from, at)
+      // By name: what was counted may stand in a larger record, such as the last head.
+      const { lines, capsules } = counted
+      const members = { ...of, upto: from.seq, hash: from.prev, time: at, lines, capsules }
+      const text = signSeal(members, by())
+      const prev = put(SEAL_TYPE, text, null)
+      return {
+        buffer,
+        length: length(),
+        contents,
+        appended: [],
+        cursor: { seq: from.seq + 1, prev, at, v: 2 },
+        counted: { lines, capsules },
+        end: { kind: 'seal', text },
+      }
+    },
+  }
+}

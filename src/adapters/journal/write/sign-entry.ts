@@ -1,0 +1,31 @@
+import { base64url } from '../../../core/bytes/base64url.js'
+import { sealStatement } from '../../../core/statement/seal.js'
+import type { Appended } from '../../../ports/journal.js'
+import type { Signer } from '../../../ports/signer.js'
+import { type Listed, listedOf } from '../index/listed.js'
+import type { DriverEntry, WrittenEntry } from '../model.js'
+
+/** An entry whose members were read where they were at hand: another thread has its text only. */
+export type HandedEntry = DriverEntry & { readonly listed?: Listed | null }
+
+/** An entry as it will stand in its line, and what the capsule list keeps of it. */
+export type ListedEntry = Pick<WrittenEntry, 'type' | 'json'> & { readonly listed: Listed | null }
+export type SealedEntry = ListedEntry & Pick<Appended, 'sealed'>
+
+/** Header and signature in one turn: no rotation can come between them. */
+export function sealEntry(entry: HandedEntry, signer: Signer): SealedEntry {
+  const { type, members, json, listed = listedOf(type, () => members ?? JSON.parse(json)) } = entry
+  if (!('seal' in entry)) return { type, json, listed }
+  const { payload, statement } = entry.seal
+  const made = sealStatement(entry.seal, {
+    kid: signer.kid('statement'),
+    sign: (message) => signer.sign('statement', message),
+  })
+  const sealed = {
+    protected: base64url(made.protectedBytes),
+    signature: base64url(made.signature),
+  }
+  // The capsule stands in the line as the very bytes that were signed.
+  const head = `{"capsule":${payload},"statement":"${statement}","protected":"${sealed.protected}","signature":"${sealed.signature}"`
+  return { type, json: json === '{}' ? `${head}}` : `${head},${json.slice(1)}`, listed, sealed }
+}
