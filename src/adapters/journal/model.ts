@@ -36,6 +36,9 @@ export type JournalOptions = {
   readonly files?: Partial<Files>
 }
 
+/** What lines and heads are checked against. */
+export type Trust = Pick<JournalOptions, 'origin' | 'keys'>
+
 /** An entry as the driver takes it: the vocabulary of types is its writer's (core/journal/entry.ts). */
 export type WrittenEntry = {
   readonly type: string

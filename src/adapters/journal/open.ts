@@ -1,5 +1,5 @@
 import { GateError } from '../../core/error.js'
-import { type HeadMembers, type SignedHead, signHead } from '../../core/journal/head.js'
+import { type SignedHead, signHead } from '../../core/journal/head.js'
 import { FIRST_PREV, isOrigin } from '../../core/journal/line.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Head } from '../../ports/journal.js'
@@ -22,10 +22,11 @@ import { type End, type Extent, readLines } from './read/lines.js'
 import { type Booted, boot } from './start/boot.js'
 import { openHeadWriter } from './start/head-file.js'
 import { writeSnapshotFile } from './start/snapshot.js'
-import { verifyBehind } from './start/verify-segments.js'
+import { verifySegments } from './start/verify-segments.js'
 import { createAppender } from './write/append.js'
 import { createCommitter } from './write/commit.js'
-import { claimEpoch, type Epoch } from './write/epoch.js'
+import { headSigner } from './write/compose.js'
+import { type Epoch, takeEpoch } from './write/epoch.js'
 import { createStamp } from './write/timestamp.js'
 
 /** What has to be let go of, in reverse, when the journal closes or does not come up. */
@@ -48,7 +49,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
       () => epoch?.describe() ?? `pid ${process.pid}, starting`,
     )
     held.push(lock.release)
-    epoch = await claimEpoch(dir)
+    epoch = await takeEpoch(dir)
     const report = (event: JournalReport): void => options.report?.(event)
     const booted = await boot(options, report)
     return await start(options, epoch, booted, held, report)
@@ -100,15 +101,14 @@ async function start(
     segments: catalog.map(({ number, first }) => ({ number, first })),
     tail: end(),
   })
-  if (head().seq === 0) headWriter?.push(firstHead(options, stamp()))
-  const newest = headAtStart(options, booted.tail)
+  const newest = headAtStart(options, booted.tail, stamp)
   if (newest !== null) headWriter?.push(newest)
   // From the first line on, a second head that is missing was there once.
   await headWriter?.settled()
 
   let closing: Promise<void> | null = null
   let damage: string | null = null
-  const verified = verifyBehind(options, booted, store, () => closing !== null).then((result) => {
+  const verified = verifySegments(options, booted, store, () => closing !== null).then((result) => {
     damage = result.damage
     if (damage !== null) report({ kind: 'damaged', why: damage })
     return result
@@ -162,22 +162,23 @@ async function start(
   }
 }
 
-/** Of a journal without lines: what stands in the second place before the first line is written. */
-const firstHead = (options: JournalOptions, time: string): SignedHead =>
-  signedAnew(options, { upto: 0, hash: FIRST_PREV, time, lines: 0, capsules: 0 })
-
 /**
- * The newest head as the second place has it. A seal is a head too, but what it signs is a seal: after a stop right
- * behind one, its members are signed as a head, or the next start would take it for a forged one.
+ * The newest head as the second place has it; before the first line it covers nothing. A seal is a head too, but what
+ * it signs is a seal: after a stop right behind one, its members are signed as a head, or the next start would take it
+ * for a forged one.
  */
-function headAtStart(options: JournalOptions, { head, seal }: Booted['tail']): SignedHead | null {
-  if (head === null || seal === null) return head
-  const { upto, hash, time, lines, capsules } = head
-  return signedAnew(options, { upto, hash, time, lines, capsules })
-}
-
-function signedAnew({ origin, signer }: JournalOptions, members: HeadMembers): SignedHead {
-  const kid = signer.kid('event')
-  const sign = (message: Uint8Array): Uint8Array => signer.sign('event', message)
-  return signHead(members, { origin, kid, sign }).head
+function headAtStart(
+  { origin, signer }: JournalOptions,
+  { head, seal, cursor }: Booted['tail'],
+  stamp: () => string,
+): SignedHead | null {
+  if (cursor.seq > 0 && (head === null || seal === null)) return head
+  const { upto, hash, time, lines, capsules } = head ?? {
+    upto: 0,
+    hash: FIRST_PREV,
+    time: stamp(),
+    lines: 0,
+    capsules: 0,
+  }
+  return signHead({ upto, hash, time, lines, capsules }, headSigner(origin, signer)).head
 }

@@ -1,5 +1,5 @@
 import { writeFileSync } from '../../adapters/disk/files.js'
-import { openCapsuleFiles } from '../../adapters/journal/index/list-files.js'
+import { openCapsuleFiles } from '../../adapters/journal/index/capsule-files.js'
 import type { Capsule } from '../../core/capsule/model.js'
 import { VERDICT_CLASSES } from '../../core/capsule/registries.js'
 import { type Line, readLine } from '../../core/journal/vocabulary.js'

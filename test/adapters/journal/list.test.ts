@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/prom
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { openCapsuleFiles } from '../../../src/adapters/journal/index/list-files.js'
+import { openCapsuleFiles } from '../../../src/adapters/journal/index/capsule-files.js'
 import type { DriverEntry, OpenedJournal } from '../../../src/adapters/journal/model.js'
 import type { CapsuleFilter, JournalLine } from '../../../src/ports/journal.js'
 import { allLines, makePlace, note, type Place, rawLines } from './harness.js'

@@ -1,7 +1,8 @@
 import type { JournalLine } from '../../../ports/journal.js'
+import { type LinkedLine, textOf } from '../read/chain.js'
 import { newTree } from '../read/hash.js'
 import { parseLine } from '../read/lines.js'
-import { type LineSeen, textOf } from '../read/scan.js'
+import { type Scanned, type ScanRange, scanSegment } from '../read/scan.js'
 import { type IdKey, type IdTable, idKeysOf, newIdTable } from './ids.js'
 import { type Listed, listedOf } from './listed.js'
 import { type FindDispatch, newRowTable, type Rows } from './rows.js'
@@ -21,29 +22,21 @@ export type Contents = {
   /** Nothing is being read any more, however that ended. */
   settled(): Promise<unknown>
 }
-export type ContentLine = {
-  readonly seq: number
-  readonly at: string
-  readonly hash: string
-  readonly type: string
-  readonly offset: number
+export type ContentLine = Pick<LinkedLine, 'seq' | 'at' | 'hash' | 'type' | 'offset'> & {
   readonly ids: readonly IdKey[]
   readonly listed: Listed | null
 }
 
 /** A line of a file, with what is kept of it. */
-export function contentLine(line: LineSeen, file: string): ContentLine {
+export function contentLine(line: LinkedLine, file: string): ContentLine {
   const { seq, at, hash, offset, type } = line
-  const place = { file, found: `no JSON at byte ${offset}` }
-  const members = (): JournalLine => parseLine(line.buffer, line.start, line.stop, place)
+  const location = { file, found: `no JSON at byte ${offset}` }
+  const members = (): JournalLine => parseLine(line, location)
   const ids = idKeysOf(type, () => textOf(line))
   return { seq, at, hash, type, offset, ids, listed: listedOf(type, members) }
 }
 
-export function newContents(
-  segment: number,
-  earlier?: (add: (line: ContentLine) => void) => Promise<void>,
-): Contents {
+export function newContents(segment: number, earlier?: ScanRange): Contents {
   const tree = newTree()
   const ids = newIdTable()
   const table = newRowTable(segment)
@@ -54,22 +47,13 @@ export function newContents(
     for (const key of keys) ids.add(key, offset)
     if (listed !== null) table.add(listed, { seq, time: Date.parse(at), offset })
   }
-  if (earlier === undefined) {
-    const none = Promise.resolve()
-    return {
-      add: take,
-      root: async () => tree.root(),
-      counts: async () => Object.fromEntries(byType),
-      ids: async () => ids,
-      rows: table.rows,
-      settled: () => none,
-    }
-  }
-  let waiting: ContentLine[] | null = []
-  const reading = earlier(take).then(() => {
+  let waiting: ContentLine[] | null = earlier === undefined ? null : []
+  const readEarlier = async (range: ScanRange): Promise<void> => {
+    await scanSegment(range, (line) => take(contentLine(line, range.file)))
     for (const line of waiting ?? []) take(line)
     waiting = null
-  })
+  }
+  const reading = earlier === undefined ? Promise.resolve() : readEarlier(earlier)
   const settled = Promise.allSettled([reading])
   return {
     add(line) {
@@ -82,4 +66,13 @@ export function newContents(
     rows: (find) => reading.then(() => table.rows(find)),
     settled: () => settled,
   }
+}
+
+export async function readContents(
+  segment: number,
+  range: ScanRange,
+): Promise<{ readonly contents: Contents; readonly scanned: Scanned }> {
+  const contents = newContents(segment)
+  const scanned = await scanSegment(range, (line) => contents.add(contentLine(line, range.file)))
+  return { contents, scanned }
 }

@@ -2,18 +2,17 @@ import { candidateIds, isIndexedType } from '../../../core/journal/line.js'
 
 /**
  * Where ids stand in one segment. Ids are kept as 64-bit keys, not text: a substring would keep its
- * whole line alive. Two ids with one key cost a needless read, never a wrong answer.
+ * whole line alive. Two ids with one key cost a needless read, never a wrong result.
  */
 export type IdKey = { readonly high: number; readonly low: number }
 
 export type IdTable = {
   readonly count: number
-  high(entry: number): number
-  low(entry: number): number
-  offset(entry: number): number
   add(key: IdKey, offset: number): void
   /** Offsets of lines that may name the id, newest first, each once. */
   offsets(key: IdKey): number[]
+  /** Records {high u32, low u32, offset u32}, big-endian, sorted as `idOrder` says. */
+  records(): Buffer
 }
 
 /** Two FNV-1a runs with different starts: spread matters here, resistance does not. */
@@ -63,9 +62,6 @@ export function newIdTable(): IdTable {
     get count() {
       return count
     },
-    high: (entry) => field(entry, 0),
-    low: (entry) => field(entry, 1),
-    offset: (entry) => field(entry, 2),
     add(key, offset) {
       if ((count + 1) * FIELDS > data.length) grow()
       const at = count * FIELDS
@@ -83,5 +79,30 @@ export function newIdTable(): IdTable {
       }
       return [...found]
     },
+    records() {
+      // With 24 bits of entry number, the 29 bits that are sorted by give one exact double each.
+      const order = new Float64Array(count)
+      for (let entry = 0; entry < count; entry++) {
+        order[entry] = sortedBy(field(entry, 0)) * 2 ** 24 + entry
+      }
+      order.sort()
+      const records = Buffer.allocUnsafe(count * ID_RECORD)
+      order.forEach((value, at) => {
+        const entry = value % 2 ** 24
+        for (let i = 0; i < 3; i++) records.writeUInt32BE(field(entry, i), at * ID_RECORD + 4 * i)
+      })
+      return records
+    },
   }
 }
+
+export const ID_RECORD = 12
+const sortedBy = (high: number): number => high >>> 3
+
+/** How a record stands to a key in the order of the records. */
+export const idOrder = (record: Buffer, key: IdKey): number =>
+  sortedBy(record.readUInt32BE(0)) - sortedBy(key.high)
+
+/** The offset in a record of exactly this key; null for another's. */
+export const offsetFor = (record: Buffer, { high, low }: IdKey): number | null =>
+  record.readUInt32BE(0) === high && record.readUInt32BE(4) === low ? record.readUInt32BE(8) : null

@@ -1,4 +1,5 @@
 import { isIndexedType } from '../../../core/journal/line.js'
+import type { CapsuleEntry, CapsuleFilter, JournalLine } from '../../../ports/journal.js'
 
 /** Whose call a capsule is about, as far as a line names them. */
 export type Sender = { readonly agent: string | null; readonly tool: string | null }
@@ -53,3 +54,26 @@ const senderOf = ({ agent, tool }: Members): Sender => ({
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 const membersOf = (value: unknown): Members | null => (isMembers(value) ? value : null)
 const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null
+
+/** The entry of a capsule line, by its own members; null when the filter does not want it. */
+export function entryOf(
+  line: JournalLine,
+  capsule: CapsuleListed,
+  sender: Sender | null,
+  filter: CapsuleFilter,
+): CapsuleEntry<JournalLine> | null {
+  const { seq, at } = line
+  const time = Date.parse(at)
+  const { agent, tool } = sender ?? { agent: null, tool: null }
+  const { verdict, decision, developer } = capsule
+  const is = (wanted: string | undefined, found: string | null): boolean =>
+    wanted === undefined || wanted === found
+  const wanted =
+    is(filter.verdict, verdict) &&
+    is(filter.decision, decision) &&
+    is(filter.tool, tool) &&
+    is(filter.agent, sender === null ? developer : agent) &&
+    (filter.from === undefined || time >= Date.parse(filter.from)) &&
+    (filter.to === undefined || time <= Date.parse(filter.to))
+  return wanted ? { seq, at, agent, tool, line } : null
+}

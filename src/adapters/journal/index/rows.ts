@@ -9,7 +9,7 @@ import type { Listed, Sender } from './listed.js'
  */
 export const ROW = 60
 /** Where the members of a row begin. */
-export const AT = {
+const AT = {
   seq: 0,
   time: 8,
   offset: 16,
@@ -20,14 +20,14 @@ export const AT = {
   decision: 52,
 } as const
 /** Stands for no dispatch. */
-export const NO_SEGMENT = 0
+const NO_SEGMENT = 0
 /** Stands for a dispatch that could not be looked up: its segment was archived by then. */
-export const UNKNOWN_SEGMENT = 0xffffffff
+const UNKNOWN_SEGMENT = 0xffffffff
 const NO_KEY: IdKey = { high: 0, low: 0 }
 
 export type Rows = { readonly buffer: Buffer; readonly count: number }
-export type Place = { readonly segment: number; readonly offset: number }
-export type Dispatched = Place & Sender
+export type Position = { readonly segment: number; readonly offset: number }
+export type Dispatched = Position & Sender
 
 /** Finds the dispatch line of an action in the segments before this one. */
 export type FindDispatch = (action: string) => Promise<Dispatched | 'archived' | null>
@@ -50,9 +50,9 @@ export function newRowTable(segment: number): RowTable {
     putKey(buffer, row * ROW + AT.tool, tool)
     putKey(buffer, row * ROW + AT.agent, agent)
   }
-  const putPlace = (row: number, place: Place): void => {
-    buffer.writeUInt32BE(place.segment, row * ROW + AT.dispatch)
-    buffer.writeUInt32BE(place.offset, row * ROW + AT.dispatch + 4)
+  const putDispatch = (row: number, { segment, offset }: Position): void => {
+    buffer.writeUInt32BE(segment, row * ROW + AT.dispatch)
+    buffer.writeUInt32BE(offset, row * ROW + AT.dispatch + 4)
   }
   return {
     add(listed, { seq, time, offset }) {
@@ -61,7 +61,7 @@ export function newRowTable(segment: number): RowTable {
         inFlight.set(action, { segment, offset, agent, tool })
         return
       }
-      if ((count + 1) * ROW > buffer.length) buffer = grown(buffer)
+      if ((count + 1) * ROW > buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2)
       const row = count++
       const at = row * ROW
       buffer.writeDoubleBE(seq, at + AT.seq)
@@ -72,19 +72,20 @@ export function newRowTable(segment: number): RowTable {
       const { action, developer, about } = listed
       const dispatch = listed.dispatched ? inFlight.get(action) : undefined
       inFlight.delete(action)
-      putPlace(row, (about === null ? dispatch : undefined) ?? { segment: NO_SEGMENT, offset: 0 })
+      putDispatch(
+        row,
+        (about === null ? dispatch : undefined) ?? { segment: NO_SEGMENT, offset: 0 },
+      )
       putSender(row, about ?? dispatch ?? { agent: developer, tool: null })
-      if (about === null && listed.dispatched && dispatch === undefined) {
-        early.add({ row, action })
-      }
+      if (about === null && listed.dispatched && dispatch === undefined) early.add({ row, action })
     },
     async rows(find) {
       // Rows that are added meanwhile are visited as well.
       for (const one of early) {
         const dispatch = await find(one.action)
-        if (dispatch === 'archived') putPlace(one.row, { segment: UNKNOWN_SEGMENT, offset: 0 })
+        if (dispatch === 'archived') putDispatch(one.row, { segment: UNKNOWN_SEGMENT, offset: 0 })
         else if (dispatch !== null) {
-          putPlace(one.row, dispatch)
+          putDispatch(one.row, dispatch)
           putSender(one.row, dispatch)
         }
         early.delete(one)
@@ -103,14 +104,52 @@ export function keepUnknown(rows: Buffer, older: Buffer): void {
   }
 }
 
-function grown(buffer: Buffer): Buffer<ArrayBuffer> {
-  const larger = Buffer.allocUnsafeSlow(buffer.length * 2)
-  buffer.copy(larger)
-  return larger
-}
-
 function putKey(buffer: Buffer, at: number, text: string | null): void {
   const { high, low } = text === null ? NO_KEY : idKey(text)
   buffer.writeUInt32BE(high, at)
   buffer.writeUInt32BE(low, at + 4)
 }
+
+/** What rows are compared with; a key that is null is any. */
+export type Wanted = {
+  readonly oldestFirst: boolean
+  /** Lines between these two, both excluded. */
+  readonly after: number
+  readonly before: number
+  /** Milliseconds since the epoch, both included. */
+  readonly from: number
+  readonly to: number
+  readonly keys: { readonly [name in 'verdict' | 'tool' | 'agent' | 'decision']: IdKey | null }
+}
+export type Row = {
+  readonly seq: number
+  readonly offset: number
+  readonly dispatch: Position | 'unknown' | null
+}
+
+/**
+ * The row if it may be wanted. Neither seq nor time goes back within a journal, so `past` means that no row behind
+ * this one can be wanted either.
+ */
+export function matchRow({ buffer }: Rows, row: number, wanted: Wanted): Row | 'other' | 'past' {
+  const at = row * ROW
+  const seq = buffer.readDoubleBE(at + AT.seq)
+  const time = buffer.readDoubleBE(at + AT.time)
+  const early = seq <= wanted.after || time < wanted.from
+  const late = seq >= wanted.before || time > wanted.to
+  if (wanted.oldestFirst ? late : early) return 'past'
+  if (early || late) return 'other'
+  const segment = buffer.readUInt32BE(at + AT.dispatch)
+  const has = (name: keyof Wanted['keys']): boolean =>
+    hasKey(buffer, at + AT[name], wanted.keys[name])
+  // A sender that could not be looked up has no keys to compare.
+  const sent = segment === UNKNOWN_SEGMENT || (has('tool') && has('agent'))
+  if (!sent || !has('verdict') || !has('decision')) return 'other'
+  const position = { segment, offset: buffer.readUInt32BE(at + AT.dispatch + 4) }
+  const dispatch = segment === UNKNOWN_SEGMENT ? 'unknown' : position
+  const offset = buffer.readUInt32BE(at + AT.offset)
+  return { seq, offset, dispatch: segment === NO_SEGMENT ? null : dispatch }
+}
+
+const hasKey = (buffer: Buffer, at: number, key: IdKey | null): boolean =>
+  key === null || (buffer.readUInt32BE(at) === key.high && buffer.readUInt32BE(at + 4) === key.low)

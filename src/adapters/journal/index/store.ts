@@ -1,94 +1,107 @@
 import { GateError } from '../../../core/error.js'
 import { messageOf } from '../../disk/errno.js'
 import { stat } from '../../disk/files.js'
+import { replaceFile } from '../../disk/replace-file.js'
 import type { JournalReport } from '../model.js'
 import { BACKGROUND_CHUNK } from '../read/blocks.js'
+import { cursorBefore } from '../read/chain.js'
 import { findDispatch } from '../read/find.js'
-import { scanSegment } from '../read/scan.js'
-import { indexPath, readFirstLine, segmentPath } from '../segments.js'
-import type { Catalog, Segment, Store } from './catalog.js'
-import { type Contents, contentLine, newContents } from './contents.js'
+import { indexPath, readFirstLine, type Stretch, segmentPath } from '../segments.js'
+import { type Contents, readContents } from './contents.js'
 import {
   type Indexed,
+  indexBytes,
   indexIsIntact,
-  indexSays,
+  indexMatches,
   readIndexHeader,
   VERSION,
-  writeIndex,
 } from './index-file.js'
+import type { Rows } from './rows.js'
 
+export type Segment = Stretch & {
+  readonly archived: boolean
+  /** Until the index file has the ids and capsules. */
+  contents: Contents | null
+}
+/** The segments a reader may meet, oldest first; the last one is being written. */
+export type Catalog = Segment[]
+
+/** The segments of one folder, and what can be looked up in them. */
+export type Store = {
+  readonly dir: string
+  readonly catalog: Catalog
+  /** Resolves when the segment's ids and capsules can be looked up. Each index is checked once, on first need. */
+  indexed(segment: Segment): Promise<void>
+  /** Compares the index of a closed segment with what all its lines gave; makes it anew where it differs. */
+  compared(segment: Segment, contents: Contents, of: Indexed): Promise<void>
+  rows(contents: Contents, number: number): Promise<Rows>
+  writeIndex(contents: Contents, of: Indexed): Promise<void>
+}
 /** Null for a reader beside the writer: what it makes anew stays in its memory. */
 export type Report = ((report: JournalReport) => void) | null
 
-/** Each index is checked once, on first need. */
 export function openStore(dir: string, origin: string, catalog: Catalog, report: Report): Store {
   const checked = new Map<number, Promise<void>>()
+  /** Rebuilt from the lines if it is missing, stale or damaged. */
+  const ensure = async (segment: Segment): Promise<void> => {
+    const { number, first } = segment
+    const path = indexPath(dir, number)
+    const file = segmentPath(dir, number)
+    const why = await indexFault(path, file)
+    if (why === null) return
+    const begin = await readFirstLine(file).catch(() => null)
+    if (begin === null) {
+      const message = `the index of archived segment ${number}: ${why}. Copy the segment back and start again`
+      throw new GateError('damaged', message, { file: path })
+    }
+    const range = { file, origin, from: cursorBefore(first, begin.prev), chunk: BACKGROUND_CHUNK }
+    const { contents, scanned } = await readContents(number, range)
+    const of = { number, bytes: scanned.bytes, seal: scanned.last?.text ?? '' }
+    await renew(segment, contents, of, why)
+  }
+  const renew = async (
+    segment: Segment,
+    contents: Contents,
+    of: Indexed,
+    why: string,
+  ): Promise<void> => {
+    if (report === null) {
+      segment.contents = contents
+      return
+    }
+    const file = indexPath(dir, of.number)
+    try {
+      await store.writeIndex(contents, of)
+      report({ kind: 'index_rebuilt', file, why })
+    } catch (error) {
+      // A read-only or full disk: the table serves from memory.
+      segment.contents = contents
+      report({ kind: 'index_failed', file, why: messageOf(error) })
+    }
+  }
   const store: Store = {
     dir,
     catalog,
     async indexed(segment) {
       if (segment.contents !== null) return
-      const check = checked.get(segment.number) ?? ensureIndex(store, origin, segment, report)
+      const check = checked.get(segment.number) ?? ensure(segment)
       checked.set(segment.number, check)
       await check
     },
     async compared(segment, contents, of) {
       await store.indexed(segment)
       if (segment.contents !== null) return
-      const rows = await contents.rows((action) => findDispatch(store, of.number, action))
-      if (await indexSays(indexPath(dir, of.number), of, await contents.ids(), rows)) return
-      await renew(store, segment, contents, of, 'it does not say what its lines do', report)
+      const rows = await store.rows(contents, of.number)
+      if (await indexMatches(indexPath(dir, of.number), of, await contents.ids(), rows)) return
+      await renew(segment, contents, of, 'it does not say what its lines do')
+    },
+    rows: (contents, number) => contents.rows((action) => findDispatch(store, number, action)),
+    async writeIndex(contents, of) {
+      const rows = await store.rows(contents, of.number)
+      await replaceFile(indexPath(dir, of.number), indexBytes(of, await contents.ids(), rows))
     },
   }
   return store
-}
-
-/** Rebuilt from the lines if it is missing, stale or damaged. */
-async function ensureIndex(
-  store: Store,
-  origin: string,
-  segment: Segment,
-  report: Report,
-): Promise<void> {
-  const { number, first } = segment
-  const path = indexPath(store.dir, number)
-  const file = segmentPath(store.dir, number)
-  const why = await indexFault(path, file)
-  if (why === null) return
-  const begin = await readFirstLine(file).catch(() => null)
-  if (begin === null) {
-    const message = `the index of archived segment ${number}: ${why}. Copy the segment back and start again`
-    throw new GateError('damaged', message, { file: path })
-  }
-  const from = { seq: first - 1, prev: begin.prev, at: '', v: null }
-  const contents = newContents(number)
-  const range = { file, origin, from, chunk: BACKGROUND_CHUNK }
-  const { last, bytes } = await scanSegment(range, (line) => contents.add(contentLine(line, file)))
-  await renew(store, segment, contents, { number, bytes, seal: last ?? '' }, why, report)
-}
-
-async function renew(
-  store: Store,
-  segment: Segment,
-  contents: Contents,
-  of: Indexed,
-  why: string,
-  report: Report,
-): Promise<void> {
-  if (report === null) {
-    segment.contents = contents
-    return
-  }
-  const path = indexPath(store.dir, of.number)
-  try {
-    const rows = await contents.rows((action) => findDispatch(store, of.number, action))
-    await writeIndex(path, of, await contents.ids(), rows)
-    report({ kind: 'index_rebuilt', file: path, why })
-  } catch (error) {
-    // A read-only or full disk: the table serves from memory.
-    segment.contents = contents
-    report({ kind: 'index_failed', file: path, why: messageOf(error) })
-  }
 }
 
 async function indexFault(path: string, segment: string): Promise<string | null> {

@@ -1,6 +1,7 @@
 import { GateError } from '../../../core/error.js'
 import { MAX_LINE_BYTES } from '../../../core/journal/line.js'
 import type { FileHandle } from '../../disk/files.js'
+import { readFully } from '../../disk/with-file.js'
 
 /** Whole lines in [start, end) of `buffer`; the byte before `start` is free for a leaf's 0x00. */
 export type Block = {
@@ -35,9 +36,10 @@ export async function* blocks(
   let at = from
   let turn = 0
   let rest: Buffer = Buffer.alloc(0)
-  const read = (): Promise<Chunk> => {
+  const read = () => {
     const buffer = buffers[turn++ % 2] as Buffer
-    return fill(handle, buffer, at, Math.min(size, to - at))
+    const wanted = Math.min(size, to - at)
+    return readFully(handle, buffer, at, HEADROOM, wanted).then((length) => ({ buffer, length }))
   }
   let pending = at < to ? read() : null
   try {
@@ -66,8 +68,6 @@ export async function* blocks(
   return rest
 }
 
-type Chunk = { readonly buffer: Buffer; readonly length: number }
-
 /** The carried bytes directly before the chunk: in its headroom, or in a larger buffer for a long line. */
 function join(rest: Buffer, buffer: Buffer, length: number): Omit<Block, 'offset'> {
   if (rest.length < HEADROOM) {
@@ -78,20 +78,4 @@ function join(rest: Buffer, buffer: Buffer, length: number): Omit<Block, 'offset
   const chunk = buffer.subarray(HEADROOM, HEADROOM + length)
   const joined = Buffer.concat([Buffer.alloc(1), rest, chunk])
   return { buffer: joined, start: 1, end: joined.length }
-}
-
-async function fill(
-  handle: FileHandle,
-  buffer: Buffer,
-  at: number,
-  wanted: number,
-): Promise<Chunk> {
-  let length = 0
-  while (length < wanted) {
-    const into = HEADROOM + length
-    const { bytesRead } = await handle.read(buffer, into, wanted - length, at + length)
-    if (bytesRead === 0) break
-    length += bytesRead
-  }
-  return { buffer, length }
 }

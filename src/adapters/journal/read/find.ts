@@ -1,11 +1,12 @@
 import { GateError } from '../../../core/error.js'
 import { namesId, supersedesId } from '../../../core/journal/line.js'
 import type { JournalLine } from '../../../ports/journal.js'
-import type { Store } from '../index/catalog.js'
+import type { FileHandle } from '../../disk/files.js'
 import { idKey } from '../index/ids.js'
 import { lookUp } from '../index/index-file.js'
 import { listedOf } from '../index/listed.js'
-import type { Dispatched, Place } from '../index/rows.js'
+import type { Dispatched, Position } from '../index/rows.js'
+import type { Store } from '../index/store.js'
 import { indexPath, segmentPath } from '../segments.js'
 import { leafHashAt } from './hash.js'
 import { type End, openSegment, parseLine } from './lines.js'
@@ -28,7 +29,7 @@ export async function findLines(
   return found
 }
 
-/** The newest dispatch of an action in the segments before that one; what is archived cannot tell. */
+/** The newest dispatch of an action in the segments before that one; an archived one is not read. */
 export async function findDispatch(
   store: Store,
   before: number,
@@ -50,14 +51,12 @@ export async function findDispatch(
   return null
 }
 
-type Candidate = Place & { readonly line: JournalLine }
-
 /** Lines whose text names the id somewhere, newest first. */
 async function* candidates(
   { dir, catalog, indexed }: Store,
   end: End,
   id: string,
-): AsyncGenerator<Candidate> {
+): AsyncGenerator<Position & { readonly line: JournalLine }> {
   const key = idKey(id)
   for (const segment of catalog.toReversed()) {
     const { number } = segment
@@ -79,13 +78,11 @@ async function* candidates(
   }
 }
 
-type Readable = Awaited<ReturnType<typeof openSegment>>
-
 /** One line, if it is the one that the line after it, or the head, links to. */
 export async function readAt(
-  handle: Readable,
+  handle: FileHandle,
   dir: string,
-  { segment, offset }: Place,
+  { segment, offset }: Position,
   { number, offset: written, hash: head }: End,
 ): Promise<JournalLine> {
   const file = segmentPath(dir, segment)
@@ -102,9 +99,9 @@ export async function readAt(
     const expected = link?.[1] ?? head
     const hash = stop < 0 ? 'no line' : leafHashAt(buffer, 1, stop)
     if (hash !== expected) {
-      const place = { file, expected: `hash ${expected}`, found: `${hash} at byte ${offset}` }
-      throw new GateError('damaged', 'a line is not the one that was linked', place)
+      const location = { file, expected: `hash ${expected}`, found: `${hash} at byte ${offset}` }
+      throw new GateError('damaged', 'a line is not the one that was linked', location)
     }
-    return parseLine(buffer, 1, stop, { file, found: `no JSON at byte ${offset}` })
+    return parseLine({ buffer, start: 1, stop }, { file, found: `no JSON at byte ${offset}` })
   }
 }

@@ -1,10 +1,10 @@
 import { GateError } from '../../../core/error.js'
 import type { JournalLine } from '../../../ports/journal.js'
-import { errnoOf } from '../../disk/errno.js'
-import { type FileHandle, open, watch } from '../../disk/files.js'
+import { ifThere } from '../../disk/errno.js'
+import { type FileHandle, open, stat, watch } from '../../disk/files.js'
 import { listSegments, segmentPath } from '../segments.js'
 import { BACKGROUND_CHUNK, blocks } from './blocks.js'
-import { parseLine } from './lines.js'
+import { cutShort, parseLine } from './lines.js'
 
 /**
  * The lines as they stand in the files, for readers beside the writer: no lock, no linkage check
@@ -26,7 +26,7 @@ export type ReadOptions = {
 }
 
 const LF = 10
-/** For file systems that tell nobody of changes. */
+/** For file systems that report no changes. */
 const POLL_MS = 1000
 
 export async function* readJournal(
@@ -50,7 +50,7 @@ export async function* readJournal(
   }
 }
 
-/** Ends when the segment is over: a next one is there, or nobody waits for more. */
+/** Ends when the segment is over: a next one is there, or no more is asked for. */
 async function* readSegment(
   handle: FileHandle,
   dir: string,
@@ -72,11 +72,7 @@ async function* readSegment(
     for (;;) {
       const next = await reading.next()
       if (next.done === true) {
-        if (over && next.value.length > 0) {
-          const found = `${next.value.length} bytes without a line end`
-          const place = { file, line: lineNo + 1, found }
-          throw new GateError('damaged', 'the segment is cut short', place)
-        }
+        if (over && next.value.length > 0) throw cutShort(file, lineNo + 1, next.value.length)
         at = size - next.value.length
         break
       }
@@ -84,7 +80,7 @@ async function* readSegment(
       for (let start = next.value.start; start < end; ) {
         const stop = buffer.indexOf(LF, start)
         lineNo++
-        const line = parseLine(buffer, start, stop, { file, line: lineNo })
+        const line = parseLine({ buffer, start, stop }, { file, line: lineNo })
         yield { line, raw: Uint8Array.from(buffer.subarray(start, stop)), file, lineNo }
         start = stop + 1
       }
@@ -93,15 +89,8 @@ async function* readSegment(
   }
 }
 
-async function exists(dir: string, number: number): Promise<boolean> {
-  try {
-    await (await open(segmentPath(dir, number), 'r')).close()
-    return true
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false
-    throw error
-  }
-}
+const exists = async (dir: string, number: number): Promise<boolean> =>
+  (await ifThere(stat(segmentPath(dir, number)))) !== null
 
 type Changes = {
   count(): number

@@ -1,22 +1,21 @@
 import { GateError } from '../../../core/error.js'
 import { signEvent } from '../../../core/journal/event.js'
 import type { SignedHead } from '../../../core/journal/head.js'
-import type { JournalLine } from '../../../ports/journal.js'
-import { open } from '../../disk/files.js'
+import { SEAL_TYPE } from '../../../core/journal/seal.js'
 import { syncFolder } from '../../disk/folder.js'
 import { lockFolder } from '../../disk/lock.js'
+import { withFile } from '../../disk/with-file.js'
 import type { JournalOptions } from '../model.js'
-import { BOOT_CHUNK } from '../read/blocks.js'
+import type { Cursor, LinkedLine } from '../read/chain.js'
 import { newTree } from '../read/hash.js'
 import { parseLine } from '../read/lines.js'
-import { type LineSeen, scanSegment, scanToFault } from '../read/scan.js'
 import { segmentPath } from '../segments.js'
-import { createComposer } from '../write/compose.js'
-import { claimEpoch } from '../write/epoch.js'
+import { createComposer, headSigner } from '../write/compose.js'
+import { takeEpoch } from '../write/epoch.js'
 import { createStamp } from '../write/timestamp.js'
 import { cutUnfinished } from './boot.js'
 import { checkSeal } from './check-seal.js'
-import { type Cover, coverOf } from './cover.js'
+import { readSegments, type Tail } from './cover.js'
 import { openHeadWriter, readHeadFile } from './head-file.js'
 import { readLayout } from './layout.js'
 import { checkAgainstHead, readSecondHead } from './second-head.js'
@@ -41,9 +40,9 @@ export type Adoption =
   | { readonly kind: 'to_accept'; readonly found: Examined }
 
 export type AdoptOptions = Pick<
-  JournalOptions,
-  'dir' | 'origin' | 'signer' | 'keys' | 'clock' | 'headFile'
-> & { readonly lineFault: (line: JournalLine) => string | null }
+  Required<JournalOptions>,
+  'dir' | 'origin' | 'signer' | 'keys' | 'clock' | 'headFile' | 'lineFault'
+>
 
 export const isClean = ({ unsigned, orphans, secondHead }: Examined): boolean =>
   unsigned.length === 0 && orphans.length === 0 && secondHead === 'holds'
@@ -59,7 +58,7 @@ export async function adoptJournal(
   const { dir } = options
   const lock = await lockFolder(dir, 'journal', () => `pid ${process.pid}, adopting`)
   try {
-    const epoch = await claimEpoch(dir)
+    const epoch = await takeEpoch(dir)
     await refuseVersion2(options)
     const read = await examine(options)
     const { found } = read
@@ -93,10 +92,7 @@ async function refuseVersion2({ dir, origin, keys, headFile }: AdoptOptions): Pr
   }
 }
 
-type Read = {
-  /** The last segment, and how far it counts. */
-  readonly number: number
-  readonly cover: Cover
+type Examination = Tail & {
   readonly found: Examined
   /** The last line is a seal: the next one needs a new file. */
   readonly sealed: boolean
@@ -104,8 +100,8 @@ type Read = {
   readonly adopted: SignedHead | null
 }
 
-async function examine(options: AdoptOptions): Promise<Read> {
-  const { dir, origin, lineFault, headFile } = options
+async function examine(options: AdoptOptions): Promise<Examination> {
+  const { dir, lineFault, headFile } = options
   const { base, present, isNew } = await readLayout(options)
   if (isNew) throw new GateError('damaged', 'there is no line to adopt', { file: dir })
   const second = await readSecondHead(options, () => undefined)
@@ -113,21 +109,19 @@ async function examine(options: AdoptOptions): Promise<Read> {
   const open = new Set<string>()
   let lines = 0
   let capsules = 0
-  let end = base
   let last = { seq: base.seq, hash: base.prev, type: '' }
-  const look = (line: LineSeen, file: string, before: number): void => {
-    const { buffer, start, stop, seq, type, v, hash } = line
+  let tree = newTree()
+  const visit = (line: LinkedLine, file: string, start: Cursor): void => {
+    const { seq, type, v, hash } = line
+    if (type !== SEAL_TYPE) tree.push(hash)
     if (v === 2) return
-    const place = { file, line: seq - before }
-    const read = parseLine(buffer, start, stop, place)
+    const location = { file, line: seq - start.seq }
+    const read = parseLine(line, location)
     const fault = lineFault(read)
     if (fault === 'unsigned') unsigned.push({ seq, type })
     else if (fault !== null) {
-      throw new GateError(
-        'damaged',
-        `line ${seq} is a ${type} whose signature does not hold (${fault})`,
-        place,
-      )
+      const why = `line ${seq} is a ${type} whose signature does not hold (${fault})`
+      throw new GateError('damaged', why, location)
     }
     if (seq === second?.seq) checkAgainstHead(second, hash, headFile ?? dir)
     lines++
@@ -138,42 +132,34 @@ async function examine(options: AdoptOptions): Promise<Read> {
     }
     if (type === 'ACTION_DISPATCHED') open.add(String(read.action_id))
   }
-  for (const { number } of present) {
-    const file = segmentPath(dir, number)
-    const range = { file, origin, from: end, chunk: BOOT_CHUNK }
-    const tree = newTree()
-    const visit = (line: LineSeen): void => {
-      look(line, file, end.seq)
-      if (line.type !== 'SEGMENT_SEALED') tree.push(line.hash)
+  const numbers = present.map(({ number }) => number)
+  const tail = await readSegments(options, numbers, base, visit, (file, number, scanned) => {
+    const contents = { root: tree.root(), counts: {} }
+    if (checkSeal(file, number, scanned, contents, options) !== null) {
+      throw noWayDown(`segment ${number} has a seal of version 2`, file)
     }
-    if (number !== present.at(-1)?.number) {
-      const scanned = await scanSegment(range, visit)
-      const { head } = checkSeal(file, number, scanned, { root: tree.root(), counts: {} }, options)
-      if (head !== null) throw noWayDown(`segment ${number} has a seal of version 2`, file)
-      end = scanned.cursor
-      continue
-    }
-    const cover = await coverOf(file, end, await scanToFault(range, visit), options)
-    const { seq: upto, hash } = last
-    // ADOPTED and its head: nothing was written since, so the adoption itself was interrupted.
-    const adopted = cover.head !== null && cover.head.upto === upto + 1 ? cover.head : null
-    if (cover.head !== null && (adopted === null || upto === 0)) {
-      throw noWayDown(`line ${cover.head.upto + 1} is a signed head`, file)
-    }
-    if (upto === 0) throw new GateError('damaged', 'there is no line to adopt', { file })
-    if (!isInterruptedAdoption(cover.unfinished)) {
-      throw noWayDown(`lines of version 2 stand behind line ${upto}`, file)
-    }
-    if (second !== null && second.seq > upto) {
-      const found = `line ${upto} as the last`
-      const place = { file, expected: `line ${second.seq}, which the second head knows`, found }
-      throw new GateError('behind', 'lines are missing at the end', place)
-    }
-    const secondHead = second === null ? 'missing' : 'holds'
-    const found = { upto, hash, lines, capsules, unsigned, orphans: [...open], secondHead } as const
-    return { number, cover, found, sealed: last.type === 'SEGMENT_SEALED', adopted }
+    tree = newTree()
+  })
+  const { number, cover } = tail
+  const file = segmentPath(dir, number)
+  const { seq: upto, hash } = last
+  // ADOPTED and its head: nothing was written since, so the adoption itself was interrupted.
+  const adopted = cover.head !== null && cover.head.upto === upto + 1 ? cover.head : null
+  if (cover.head !== null && (adopted === null || upto === 0)) {
+    throw noWayDown(`line ${cover.head.upto + 1} is a signed head`, file)
   }
-  throw new TypeError('a journal has at least one segment')
+  if (upto === 0) throw new GateError('damaged', 'there is no line to adopt', { file })
+  if (!isInterruptedAdoption(cover.unfinished)) {
+    throw noWayDown(`lines of version 2 stand behind line ${upto}`, file)
+  }
+  if (second !== null && second.seq > upto) {
+    const found = `line ${upto} as the last`
+    const location = { file, expected: `line ${second.seq}, which the second head knows`, found }
+    throw new GateError('behind', 'lines are missing at the end', location)
+  }
+  const secondHead = second === null ? 'missing' : 'holds'
+  const found = { upto, hash, lines, capsules, unsigned, orphans: [...open], secondHead } as const
+  return { ...tail, found, sealed: last.type === SEAL_TYPE, adopted }
 }
 
 /** A torn line of version 1, or what an adoption left that did not reach its head. */
@@ -184,34 +170,25 @@ function isInterruptedAdoption(octets: Buffer): boolean {
 
 async function writeAdopted(
   { dir, origin, signer, clock }: AdoptOptions,
-  { number, cover, found, sealed }: Read,
+  { number, cover, found, sealed }: Examination,
 ): Promise<SignedHead> {
   if (cover.unfinished.length > 0) await cutUnfinished(dir, number, cover, () => undefined)
-  const by = {
-    origin,
-    kid: signer.kid('event'),
-    sign: (message: Uint8Array) => signer.sign('event', message),
-  }
   const { upto, hash, lines, capsules, orphans } = found
   const unsigned = found.unsigned.map(({ seq }) => seq)
   const members = { upto, hash, lines, capsules, unsigned, orphans }
-  const entry = { ...signEvent({ ...by, type: 'ADOPTED', members }), listed: null }
+  const signed = signEvent({ ...headSigner(origin, signer), type: 'ADOPTED', members })
   const at = createStamp(clock, cover.cursor.at)()
-  const batch = createComposer(() => by).batch([entry], cover.cursor, NOTHING_COUNTED, at)
-  if (batch.end.kind !== 'head') throw new TypeError('a batch ends in a head')
+  const compose = createComposer(origin, signer)
+  const nothing = { lines: 0, capsules: 0 }
+  const batch = compose.batch([{ ...signed, listed: null }], cover.cursor, nothing, at)
   const file = segmentPath(dir, sealed && cover.lines > 0 ? number + 1 : number)
-  const handle = await open(file, 'a', 0o600)
-  try {
+  await withFile(file, 'a', async (handle) => {
     await handle.write(batch.buffer, 1, batch.length)
     await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  })
   syncFolder(dir)
-  return batch.end.head.signed
+  return batch.end.head
 }
-
-const NOTHING_COUNTED = { lines: 0, capsules: 0 }
 
 async function writeSecond({ headFile }: AdoptOptions, head: SignedHead): Promise<void> {
   if (headFile === null) return

@@ -1,21 +1,19 @@
 import { join } from 'node:path'
 import { GateError } from '../../../core/error.js'
 import { isHeadType } from '../../../core/journal/vocabulary.js'
-import type { Plain } from '../../../core/json/value.js'
-import { open } from '../../disk/files.js'
 import { syncFolder } from '../../disk/folder.js'
 import { replaceFile } from '../../disk/replace-file.js'
-import type { Catalog } from '../index/catalog.js'
-import { type Contents, contentLine, newContents } from '../index/contents.js'
-import type { JournalOptions, JournalReport } from '../model.js'
-import { BACKGROUND_CHUNK, BOOT_CHUNK } from '../read/blocks.js'
-import type { Cursor } from '../read/chain.js'
-import { type LineSeen, scanSegment, scanToFault } from '../read/scan.js'
+import { withFile } from '../../disk/with-file.js'
+import { newContents } from '../index/contents.js'
+import type { Catalog } from '../index/store.js'
+import type { JournalOptions, JournalReport, OpenedJournal } from '../model.js'
+import { BACKGROUND_CHUNK } from '../read/blocks.js'
+import type { Cursor, LinkedLine } from '../read/chain.js'
 import { segmentName, segmentPath } from '../segments.js'
 import type { Tail } from '../write/commit.js'
 import type { Counted } from '../write/compose.js'
 import { checkSeal } from './check-seal.js'
-import { type Cover, coverOf } from './cover.js'
+import { type Cover, type Tail as ReadTail, readSegments } from './cover.js'
 import { type Layout, readLayout } from './layout.js'
 import {
   behind,
@@ -26,10 +24,9 @@ import {
 } from './second-head.js'
 import { readSnapshotFile, type Snapshot } from './snapshot.js'
 
-export type Booted = {
+export type Booted = Pick<OpenedJournal, 'snapshot'> & {
   readonly tail: Tail
   readonly catalog: Catalog
-  readonly snapshot: { readonly seq: number; readonly state: Plain } | null
   /** The chain before the first segment that is here, and before the one being written. */
   readonly base: Cursor
   readonly tailStart: Cursor
@@ -63,37 +60,30 @@ export async function boot(
     report({ kind: 'snapshot_ignored', why: `line ${snapshot.seq} ${why}` })
     pass = await readFrom(options, layout, 0, null, second)
   }
-  checkSecond(options, layout.base, second, pass.cover, report)
-  const archived = layout.catalog.filter((segment) => segment.archived).length
+  const { base, catalog } = layout
+  const { number, cover, start: tailStart, counted } = pass
+  checkSecond(options, base, second, cover, report)
+  const archived = catalog.filter((segment) => segment.archived).length
   // An operator who did not archive them has to learn that they are gone.
-  if (archived > 0) report({ kind: 'segments_archived', segments: archived, upto: layout.base.seq })
-  if (layout.isNew) await makeSegment(dir, pass.number)
-  if (pass.cover.unfinished.length > 0) {
-    await cutUnfinished(dir, pass.number, pass.cover, report)
+  if (archived > 0) report({ kind: 'segments_archived', segments: archived, upto: base.seq })
+  const file = segmentPath(dir, number)
+  if (layout.isNew) {
+    await withFile(file, 'a', async () => {})
+    syncFolder(dir)
   }
-  const contents = tailContents(options, pass)
-  layout.catalog[layout.catalog.length - 1] = {
-    number: pass.number,
-    first: pass.tailStart.seq + 1,
-    archived: false,
-    contents,
-  }
-  const { cursor, lines, bytes, head, seal } = pass.cover
+  if (cover.unfinished.length > 0) await cutUnfinished(dir, number, cover, report)
+  const { cursor, lines, bytes, head, seal } = cover
+  // Read once more behind the running gate: only a seal and a look-up need it, the start does not.
+  const whole = { file, origin, from: tailStart, end: bytes, chunk: BACKGROUND_CHUNK }
+  const contents = newContents(number, lines === 0 ? undefined : whole)
+  catalog[catalog.length - 1] = { number, first: tailStart.seq + 1, archived: false, contents }
+  const written = { cursor, lines, seal, head, counted: head ?? counted }
   return {
-    tail: {
-      number: pass.number,
-      offset: bytes,
-      cursor,
-      lines,
-      contents,
-      seal,
-      head,
-      counted: head ?? pass.counted,
-    },
-    catalog: layout.catalog,
+    tail: { number, offset: bytes, contents, ...written },
+    catalog,
     snapshot: stands ? { seq: snapshot.seq, state: snapshot.state } : null,
-    base: layout.base,
-    tailStart: pass.tailStart,
+    base,
+    tailStart,
     second,
   }
 }
@@ -113,12 +103,8 @@ function startFor(snapshot: Snapshot, { base, present }: Layout): number | null 
   return Math.max(0, at)
 }
 
-type Pass = {
-  /** The last segment: its number, the chain before it, and how far it counts. */
-  readonly number: number
-  readonly tailStart: Cursor
-  readonly cover: Cover
-  /** What the last seal before that segment counted. */
+type Pass = ReadTail & {
+  /** What the last seal before the tail counted. */
   readonly counted: Counted
   readonly snapshotStands: boolean
 }
@@ -126,60 +112,38 @@ type Pass = {
 async function readFrom(
   options: JournalOptions,
   { base, present, counted: before, isNew }: Layout,
-  from: number,
+  index: number,
   snapshot: Snapshot | null,
   second: SecondHead | null,
 ): Promise<Pass> {
-  const { dir, origin } = options
-  let end = present[from]?.before ?? base
+  const from = present[index]?.before ?? base
+  const numbers = present.slice(index).map(({ number }) => number)
   let counted = before
-  let snapshotStands = snapshot?.seq === end.seq && snapshot.head === end.prev
-  for (const segment of present.slice(from)) {
-    const { number } = segment
-    const file = segmentPath(dir, number)
-    // Nothing was written yet: the file is made when nothing speaks against a start.
-    if (isNew) return { number, tailStart: end, cover: nothingAt(end), counted, snapshotStands }
-    const range = { file, origin, from: end, chunk: BOOT_CHUNK }
-    const visit = ({ seq, hash, type, v }: LineSeen): void => {
-      if (seq === snapshot?.seq) {
-        // A snapshot stands on a head; before version 2 there was none.
-        snapshotStands = hash === snapshot.head && v === snapshot.v && (v === 1 || isHeadType(type))
-      }
-      if (seq === second?.seq) checkAgainstHead(second, hash, file)
+  let snapshotStands = snapshot?.seq === from.seq && snapshot.head === from.prev
+  const visit = ({ seq, hash, type, v }: LinkedLine, file: string): void => {
+    if (seq === snapshot?.seq) {
+      // A snapshot stands on a head; before version 2 there was none.
+      snapshotStands = hash === snapshot.head && v === snapshot.v && (v === 1 || isHeadType(type))
     }
-    if (segment === present.at(-1)) {
-      const cover = await coverOf(file, end, await scanToFault(range, visit), options)
-      return { number, tailStart: end, cover, counted, snapshotStands }
-    }
-    const scanned = await scanSegment(range, visit)
-    counted = checkSeal(file, number, scanned, 'later', options).head ?? counted
-    end = scanned.cursor
+    if (seq === second?.seq) checkAgainstHead(second, hash, file)
   }
-  throw new TypeError('a journal has at least one segment')
+  // Nothing was written yet: the file is made when nothing speaks against a start.
+  const tail = isNew
+    ? { number: numbers[0] ?? 1, start: from, cover: nothingAt(from) }
+    : await readSegments(options, numbers, from, visit, (file, number, scanned) => {
+        counted = checkSeal(file, number, scanned, 'later', options) ?? counted
+      })
+  return { ...tail, counted, snapshotStands }
 }
 
 const nothingAt = (cursor: Cursor): Cover => ({
-  ...{ cursor, lines: 0, bytes: 0, head: null, seal: null },
+  cursor,
+  lines: 0,
+  bytes: 0,
+  head: null,
+  seal: null,
   unfinished: Buffer.alloc(0),
 })
-
-async function makeSegment(dir: string, number: number): Promise<void> {
-  await (await open(segmentPath(dir, number), 'a', 0o600)).close()
-  syncFolder(dir)
-}
-
-/** Read once more behind the running gate: only a seal and a look-up need it, the start does not. */
-function tailContents(
-  { dir, origin }: JournalOptions,
-  { number, tailStart, cover }: Pass,
-): Contents {
-  if (cover.lines === 0) return newContents(number)
-  return newContents(number, async (add) => {
-    const file = segmentPath(dir, number)
-    const whole = { file, origin, from: tailStart, end: cover.bytes, chunk: BACKGROUND_CHUNK }
-    await scanSegment(whole, (line) => add(contentLine(line, file)))
-  })
-}
 
 /** What a crash left of a batch that was never acknowledged; its bytes are kept aside. */
 export async function cutUnfinished(
@@ -191,12 +155,9 @@ export async function cutUnfinished(
   const file = segmentPath(dir, number)
   const kept = join(dir, `${segmentName(number)}.${bytes}.torn`)
   await replaceFile(kept, unfinished)
-  const handle = await open(file, 'r+')
-  try {
+  await withFile(file, 'r+', async (handle) => {
     await handle.truncate(bytes)
     await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  })
   report({ kind: 'torn_tail', file, bytes: unfinished.length, kept })
 }

@@ -1,10 +1,12 @@
 import { GateError } from '../../../core/error.js'
-import { type HeadCheck, readHeadLine, type SignedHead } from '../../../core/journal/head.js'
+import { readHeadLine, type SignedHead } from '../../../core/journal/head.js'
 import { nodeCrypto } from '../../crypto-node.js'
-import { open } from '../../disk/files.js'
-import { type JournalOptions, MAX_SEGMENT_BYTES } from '../model.js'
-import type { Cursor } from '../read/chain.js'
-import type { Mark, Scanned } from '../read/scan.js'
+import { readFully, withFile } from '../../disk/with-file.js'
+import { type JournalOptions, MAX_SEGMENT_BYTES, type Trust } from '../model.js'
+import { BOOT_CHUNK } from '../read/blocks.js'
+import type { Cursor, LinkedLine } from '../read/chain.js'
+import { type Mark, type Scanned, scanSegment, scanToFault } from '../read/scan.js'
+import { segmentPath } from '../segments.js'
 
 /** How far the newest segment counts, and the octets behind that. */
 export type Cover = Mark & {
@@ -16,52 +18,80 @@ export type Cover = Mark & {
   readonly unfinished: Buffer
 }
 
+/** The last segment: its number, the chain before it, and how far it counts. */
+export type Tail = {
+  readonly number: number
+  readonly start: Cursor
+  readonly cover: Cover
+}
+
+/** Reads these segments as one chain; `closed` checks the seal of each but the last. */
+export async function readSegments(
+  options: Pick<JournalOptions, 'dir'> & Trust,
+  numbers: readonly number[],
+  from: Cursor,
+  visit: (line: LinkedLine, file: string, start: Cursor) => void,
+  closed: (file: string, number: number, scanned: Scanned) => void,
+): Promise<Tail> {
+  let start = from
+  for (const number of numbers) {
+    const file = segmentPath(options.dir, number)
+    const range = { file, origin: options.origin, from: start, chunk: BOOT_CHUNK }
+    const before = start
+    const see = (line: LinkedLine): void => visit(line, file, before)
+    if (number === numbers.at(-1)) {
+      return { number, start, cover: await coverOf(range, await scanToFault(range, see), options) }
+    }
+    const scanned = await scanSegment(range, see)
+    closed(file, number, scanned)
+    start = scanned.cursor
+  }
+  throw new TypeError('a journal has at least one segment')
+}
+
 /**
  * Lines count that a signed head covers (DESIGN §5). Behind the newest such head only one unfinished batch may
  * stand: at most one more head line, and that as the last line of the file, because a power loss may keep the end
  * of a batch and lose its middle. Anything else was not left by a crash and is damage.
  */
-export async function coverOf(
-  file: string,
-  start: Cursor,
+async function coverOf(
+  { file, from }: { readonly file: string; readonly from: Cursor },
   scanned: Scanned,
-  trust: Pick<JournalOptions, 'origin' | 'keys'>,
+  trust: Trust,
 ): Promise<Cover> {
-  const found = newestGood(start, scanned, trust)
-  if (found.bytes === scanned.size) return { ...found, unfinished: Buffer.alloc(0) }
-  const place = { file, line: found.lines + 1 }
-  if (scanned.size - found.bytes > 2 * MAX_SEGMENT_BYTES) {
-    const octets = `${scanned.size - found.bytes} bytes`
+  const { why, ...found } = newestGood(from, scanned, trust)
+  const length = scanned.size - found.bytes
+  if (length === 0) return { ...found, unfinished: Buffer.alloc(0) }
+  const location = { file, line: found.lines + 1 }
+  if (length > 2 * MAX_SEGMENT_BYTES) {
     throw new GateError('damaged', 'more stands behind the newest head than a batch can hold', {
-      ...place,
-      found: octets,
+      ...location,
+      found: `${length} bytes`,
     })
   }
-  const unfinished = await readFrom(file, found.bytes, scanned.size)
+  const unfinished = Buffer.alloc(length)
+  await withFile(file, 'r', (handle) => readFully(handle, unfinished, found.bytes))
   if (isOneBatch(unfinished)) return { ...found, unfinished }
   // A line that does not link says more than a head that is missing.
-  if (scanned.fault !== null) throw scanned.fault
-  throw new GateError('damaged', `the newest head does not hold: ${found.why}`, place)
+  throw scanned.fault ?? new GateError('damaged', `the newest head does not hold: ${why}`, location)
 }
-
-type Found = Omit<Cover, 'unfinished'> & { readonly why: string }
 
 /** The newest head whose signature holds, or the one before it: a batch's own head may be what was lost. */
 function newestGood(
   start: Cursor,
   { heads, version1 }: Scanned,
-  { origin, keys }: Pick<JournalOptions, 'origin' | 'keys'>,
-): Found {
+  { origin, keys }: Trust,
+): Omit<Cover, 'unfinished'> & { readonly why: string } {
   let why = 'lines stand behind it that no head covers'
   for (const { text, ...mark } of heads) {
-    const check: HeadCheck = readHeadLine(text, origin, keys, nodeCrypto)
+    const check = readHeadLine(text, origin, keys, nodeCrypto)
     if (check.ok) {
       return { ...mark, head: check.head, seal: check.kind === 'seal' ? text : null, why }
     }
     why = check.why
   }
   const none = { head: null, seal: null, why }
-  // Both heads are bad: no crash does that, and the octets behind this place say so.
+  // Both heads are bad: no crash does that, and the octets behind the segment's start say so.
   if (heads.length < 2 && version1 !== null) return { ...version1, ...none }
   return { cursor: start, lines: 0, bytes: 0, ...none }
 }
@@ -76,19 +106,4 @@ function isOneBatch(octets: Buffer): boolean {
   if (heads.length === 0) return true
   const lastLine = octets.lastIndexOf(LF, octets.length - 2) + 1
   return heads.length === 1 && (heads[0]?.index ?? 0) >= lastLine
-}
-
-async function readFrom(file: string, from: number, to: number): Promise<Buffer> {
-  const buffer = Buffer.alloc(to - from)
-  const handle = await open(file, 'r')
-  try {
-    for (let done = 0; done < buffer.length; ) {
-      const { bytesRead } = await handle.read(buffer, done, buffer.length - done, from + done)
-      if (bytesRead === 0) break
-      done += bytesRead
-    }
-  } finally {
-    await handle.close()
-  }
-  return buffer
 }

@@ -4,9 +4,10 @@ import { isHex64 } from '../../../core/bytes/hex.js'
 import { GateError } from '../../../core/error.js'
 import type { SignedHead } from '../../../core/journal/head.js'
 import type { Head } from '../../../ports/journal.js'
-import { errnoOf, messageOf } from '../../disk/errno.js'
+import { ifThere, messageOf } from '../../disk/errno.js'
 import { type FileHandle, open } from '../../disk/files.js'
 import { syncFolder } from '../../disk/folder.js'
+import { withFile } from '../../disk/with-file.js'
 
 /**
  * The newest head in a second place, so that a journal restored from an older copy is noticed. Two
@@ -53,15 +54,9 @@ export type KeptHeads = {
 
 /** Null when there is no file yet. A file without one good slot is damage, not a first start. */
 export async function readHeadFile(path: string): Promise<KeptHeads | null> {
-  let handle: FileHandle
-  try {
-    handle = await open(path, 'r')
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return null
-    throw error
-  }
-  const { text, slots, newer } = await readSlots(handle).finally(() => handle.close())
-  if (text === '') return null
+  const read = await ifThere(withFile(path, 'r', readSlots))
+  if (read === null || read.text === '') return null
+  const { text, slots, newer } = read
   const newest = slots[newer]
   const older = slots[1 - newer] ?? null
   if (newest === null) {
@@ -78,7 +73,7 @@ export async function readHeadFile(path: string): Promise<KeptHeads | null> {
   return { newest, older, damage: damageOf(text, newest, older) }
 }
 
-/** Two whole slots. A power loss may tear one; anything else that is not a head there was done to the file. */
+/** Two whole slots. A power loss may tear one; anything else that is not a head there is a change of the file. */
 function damageOf(text: string, newest: KeptHead, older: KeptHead | null): string | null {
   if (newest.signed === null) return null
   if (text.length !== 2 * SLOT) return 'it is not two slots long'
@@ -104,7 +99,7 @@ export async function openHeadWriter(
   let next: SignedHead | null = null
   let writing: Promise<void> | null = null
   const found = await readSlots(handle)
-  // What stands behind the slots was told at the start, and would be at each.
+  // What stands behind the slots was reported at this start, and would be at each.
   if (found.text.length > 2 * SLOT) await handle.truncate(2 * SLOT)
   let isNew = found.text === ''
   let slot = 1 - found.newer
@@ -145,14 +140,8 @@ export async function openHeadWriter(
   }
 }
 
-type Slots = {
-  readonly text: string
-  readonly slots: readonly [KeptHead | null, KeptHead | null]
-  /** The slot with the newest head: the other one is written next. */
-  readonly newer: 0 | 1
-}
-
-async function readSlots(handle: FileHandle): Promise<Slots> {
+/** `newer` is the slot with the newest head: the other one is written next. */
+async function readSlots(handle: FileHandle) {
   // One more than there should be, so that it shows.
   const buffer = Buffer.alloc(2 * SLOT + 1)
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
@@ -162,5 +151,5 @@ async function readSlots(handle: FileHandle): Promise<Slots> {
     decode(text.slice(SLOT, 2 * SLOT)) ??
     decode(text.slice(SLOT_OF_VERSION_1, 2 * SLOT_OF_VERSION_1))
   const newer = second !== null && second.seq > (first?.seq ?? -1) ? 1 : 0
-  return { text, slots: [first, second], newer }
+  return { text, slots: [first, second], newer } as const
 }

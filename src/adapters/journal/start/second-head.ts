@@ -2,7 +2,7 @@ import { GateError } from '../../../core/error.js'
 import { readSignedHead, type SignedHead } from '../../../core/journal/head.js'
 import type { Head } from '../../../ports/journal.js'
 import { nodeCrypto } from '../../crypto-node.js'
-import type { JournalOptions, JournalReport } from '../model.js'
+import type { JournalOptions, JournalReport, Trust } from '../model.js'
 import type { Cursor } from '../read/chain.js'
 import type { Cover } from './cover.js'
 import { type KeptHead, readHeadFile } from './head-file.js'
@@ -15,26 +15,22 @@ export type SecondHead = Head & {
 
 /** What the second place knows of this journal; null without one, or before its first head. */
 export async function readSecondHead(
-  { headFile, origin, keys }: JournalOptions,
+  { headFile, origin, keys }: Pick<JournalOptions, 'headFile'> & Trust,
   report: (report: JournalReport) => void,
 ): Promise<SecondHead | null> {
   if (headFile === null) return null
   const kept = await readHeadFile(headFile)
   if (kept === null) return null
   const { newest, older, damage } = kept
-  // The older one is not needed, but who changed it could write to the file.
-  if (older !== null) headOf(older, headFile, origin, keys)
-  const second = headOf(newest, headFile, origin, keys)
+  const check = (head: KeptHead): SecondHead => headOf(head, headFile, { origin, keys })
+  // The older one is not needed, but where it was changed, the file could be written to.
+  if (older !== null) check(older)
+  const second = check(newest)
   if (damage !== null) report({ kind: 'head_file_damaged', file: headFile, why: damage })
   return second
 }
 
-function headOf(
-  kept: KeptHead,
-  headFile: string,
-  origin: string,
-  keys: JournalOptions['keys'],
-): SecondHead {
+function headOf(kept: KeptHead, headFile: string, { origin, keys }: Trust): SecondHead {
   if (kept.origin !== origin) {
     throw new GateError('foreign_origin', 'the second head is of another journal', {
       file: headFile,

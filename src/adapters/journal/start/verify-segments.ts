@@ -1,14 +1,14 @@
-import { GateError } from '../../../core/error.js'
+import { GateError, type Location } from '../../../core/error.js'
 import { SEAL_TYPE } from '../../../core/journal/seal.js'
 import type { Verified } from '../../../ports/journal.js'
 import { messageOf } from '../../disk/errno.js'
-import type { Store } from '../index/catalog.js'
 import { contentLine, newContents } from '../index/contents.js'
+import type { Store } from '../index/store.js'
 import type { JournalOptions } from '../model.js'
 import { BACKGROUND_CHUNK } from '../read/blocks.js'
-import type { Cursor } from '../read/chain.js'
+import type { Cursor, LinkedLine } from '../read/chain.js'
 import { parseLine } from '../read/lines.js'
-import { type LineSeen, type Scanned, scanSegment } from '../read/scan.js'
+import { type Scanned, scanSegment } from '../read/scan.js'
 import { segmentName, segmentPath } from '../segments.js'
 import type { Booted } from './boot.js'
 import { checkSeal } from './check-seal.js'
@@ -22,7 +22,7 @@ const WHOLE = 10
  * Behind the running gate: each line's own signature, in the segment being written first, then every closed segment
  * from the first on, with its root, counts and index. Ends early, with what it counted, when told to stop.
  */
-export async function verifyBehind(
+export async function verifySegments(
   options: JournalOptions,
   { base, tailStart, tail, second }: Booted,
   { catalog, indexed, compared }: Store,
@@ -39,24 +39,25 @@ export async function verifyBehind(
   const read = (
     number: number,
     from: Cursor,
-    end: number | undefined,
-    visit: (line: LineSeen) => void,
+    visit: (line: LinkedLine) => void,
+    end?: number,
   ): Promise<Scanned> => {
     const file = segmentPath(dir, number)
     let resumed = performance.now()
+    const rest = async (): Promise<void> => {
+      const spent = performance.now() - resumed
+      await new Promise((resolve) => setTimeout(resolve, (spent * (WHOLE - SHARE)) / SHARE).unref())
+      resumed = performance.now()
+    }
     const range = {
       file,
       origin,
       from,
       chunk: BACKGROUND_CHUNK,
       ...(end === undefined ? {} : { end }),
+      ...(lineFault === undefined ? {} : { rest }),
     }
-    const rest = async (): Promise<void> => {
-      const spent = performance.now() - resumed
-      await new Promise((resolve) => setTimeout(resolve, (spent * (WHOLE - SHARE)) / SHARE).unref())
-      resumed = performance.now()
-    }
-    return scanSegment(lineFault === undefined ? range : { ...range, rest }, (line) => {
+    return scanSegment(range, (line) => {
       if (stopped()) throw new Stopped()
       visit(line)
       checkOwnSignature(line, { file, line: line.seq - from.seq }, lineFault)
@@ -64,21 +65,25 @@ export async function verifyBehind(
   }
   try {
     if (lineFault !== undefined && tail.lines > 0) {
-      await read(tail.number, tailStart, tail.offset, () => undefined)
+      await read(tail.number, tailStart, () => undefined, tail.offset)
     }
     let cursor = base
     for (const segment of closed.filter(({ archived }) => !archived)) {
       const { number } = segment
       const file = segmentPath(dir, number)
       const contents = newContents(number)
-      const scanned = await read(number, cursor, undefined, (line) => {
+      const scanned = await read(number, cursor, (line) => {
         if (line.seq === second?.seq) checkAgainstHead(second, line.hash, file)
         if (line.type !== SEAL_TYPE) contents.add(contentLine(line, file))
       })
       const [root, counts] = [await contents.root(), await contents.counts()]
       checkSeal(file, number, scanned, { root, counts }, options)
       // Nothing signs an index: only the lines themselves show what it should say.
-      await compared(segment, contents, { number, bytes: scanned.bytes, seal: scanned.last ?? '' })
+      await compared(segment, contents, {
+        number,
+        bytes: scanned.bytes,
+        seal: scanned.last?.text ?? '',
+      })
       cursor = scanned.cursor
       segments++
       lines += scanned.lines
@@ -101,16 +106,16 @@ export async function verifyBehind(
 class Stopped extends Error {}
 
 function checkOwnSignature(
-  { buffer, start, stop, seq, type }: LineSeen,
-  place: { readonly file: string; readonly line: number },
+  line: LinkedLine,
+  location: Location,
   lineFault: JournalOptions['lineFault'],
 ): void {
-  const fault = lineFault?.(parseLine(buffer, start, stop, place)) ?? null
+  const fault = lineFault?.(parseLine(line, location)) ?? null
   if (fault === null) return
   throw new GateError(
     'damaged',
-    `line ${seq} is a ${type} whose own signature does not hold (${fault}): a head covers it, so it was written with the ` +
+    `line ${line.seq} is a ${line.type} whose own signature does not hold (${fault}): a head covers it, so it was written with the ` +
       'event key of this gate, but not by it. Find out who has that key',
-    place,
+    location,
   )
 }

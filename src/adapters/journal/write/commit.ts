@@ -14,9 +14,8 @@ import {
   writeSync,
 } from '../../disk/files.js'
 import { syncFolder } from '../../disk/folder.js'
-import type { Store } from '../index/catalog.js'
 import { type Contents, newContents } from '../index/contents.js'
-import { writeIndex } from '../index/index-file.js'
+import type { Store } from '../index/store.js'
 import {
   type Files,
   type JournalOptions,
@@ -25,7 +24,6 @@ import {
   SEGMENT_BYTES,
 } from '../model.js'
 import type { Cursor } from '../read/chain.js'
-import { findDispatch } from '../read/find.js'
 import { indexPath, segmentPath } from '../segments.js'
 import { type Composed, type Counted, createComposer } from './compose.js'
 import type { Epoch } from './epoch.js'
@@ -70,11 +68,7 @@ export function createCommitter(
 ): Committer {
   const { dir, origin, signer, seams = {}, segmentBytes = SEGMENT_BYTES } = options
   const files = { ...diskFiles, ...options.files }
-  const compose = createComposer(() => ({
-    origin,
-    kid: signer.kid('event'),
-    sign: (message) => signer.sign('event', message),
-  }))
+  const compose = createComposer(origin, signer)
   let tail = start
   let file = segmentPath(dir, tail.number)
   // Append mode: a writer that was paused past its time can never overwrite what a newer one wrote.
@@ -128,7 +122,7 @@ export function createCommitter(
       throw writeFailure(error, file)
     }
     if (seams.after_sync) await seams.after_sync()
-    // Read again before anybody is told: a writer that took over meanwhile has not seen these lines.
+    // Read again before it is acknowledged: a writer that took over meanwhile has not seen these lines.
     checkEpoch()
     settle(batch)
     return batch
@@ -163,7 +157,7 @@ export function createCommitter(
       counted,
       offset: tail.offset + length,
       lines: tail.lines + contents.length,
-      ...(end.kind === 'head' ? { head: end.head.signed } : { seal: end.text }),
+      ...end,
     }
   }
 
@@ -179,31 +173,25 @@ export function createCommitter(
   /** Off the append path: until the file is there, readers use the table in the catalog. */
   const index = ({ number, offset, seal, contents }: Tail): void => {
     if (seal === null) return
-    const path = indexPath(dir, number)
     const write = async (): Promise<void> => {
-      const rows = await contents.rows((action) => findDispatch(store, number, action))
-      await writeIndex(path, { number, bytes: offset, seal }, await contents.ids(), rows)
+      await store.writeIndex(contents, { number, bytes: offset, seal })
       const segment = store.catalog.find((candidate) => candidate.number === number)
       if (segment !== undefined) segment.contents = null
     }
-    indexing = indexing
-      .then(write)
-      .catch((error) => report({ kind: 'index_failed', file: path, why: messageOf(error) }))
+    indexing = indexing.then(write).catch((error) => {
+      report({ kind: 'index_failed', file: indexPath(dir, number), why: messageOf(error) })
+    })
   }
 
-  const nextSegment = async (): Promise<void> => {
+  const nextSegment = (): void => {
     const number = tail.number + 1
     const path = segmentPath(dir, number)
-    let next: number
+    let next: number | null = null
     try {
       next = openSync(path, 'a', 0o600)
-    } catch (error) {
-      throw writeFailure(error, file)
-    }
-    try {
       syncFolder(dir)
     } catch (error) {
-      closeSync(next)
+      if (next !== null) closeSync(next)
       throw writeFailure(error, file)
     }
     closeSync(fd)
@@ -232,7 +220,7 @@ export function createCommitter(
           report({ kind: 'seal_failed', file, why: messageOf(error) })
         }
       }
-      if (tail.seal !== null) await nextSegment()
+      if (tail.seal !== null) nextSegment()
       const { appended } = await write(() =>
         compose.batch(entries, tail.cursor, tail.counted, stamp()),
       )

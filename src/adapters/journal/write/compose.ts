@@ -1,12 +1,14 @@
 import {
   type HeadSigner,
   type SealMembers,
+  type SignedHead,
   signHead,
   signSeal,
 } from '../../../core/journal/head.js'
 import { formatLine } from '../../../core/journal/line.js'
 import { SEAL_TYPE } from '../../../core/journal/seal.js'
-import type { Appended, CoveringHead } from '../../../ports/journal.js'
+import type { Appended } from '../../../ports/journal.js'
+import type { Signer } from '../../../ports/signer.js'
 import type { ContentLine } from '../index/contents.js'
 import { idKeysOf } from '../index/ids.js'
 import type { Cursor } from '../read/chain.js'
@@ -22,22 +24,25 @@ export type Composed = {
   readonly length: number
   /** Its lines in their order, the head included; offsets from the start of the batch. */
   readonly contents: readonly ContentLine[]
-  /** What is told of the entries; nothing is told of a seal. */
+  /** What the callers get for the entries; nothing for a seal. */
   readonly appended: readonly Appended[]
   readonly cursor: Cursor
   readonly counted: Counted
-  readonly end: BatchEnd
+  readonly end: EndsInHead | { readonly seal: string }
 }
-export type BatchEnd =
-  | { readonly kind: 'head'; readonly head: CoveringHead }
-  | { readonly kind: 'seal'; readonly text: string }
+type EndsInHead = { readonly head: SignedHead }
+type SealOf = Pick<SealMembers, 'segment' | 'size' | 'root' | 'counts'>
 
 export type Composer = {
-  batch(entries: readonly ListedEntry[], from: Cursor, counted: Counted, at: string): Composed
+  batch(
+    entries: readonly ListedEntry[],
+    from: Cursor,
+    counted: Counted,
+    at: string,
+  ): Composed & { readonly end: EndsInHead }
   /** The seal of a segment, a batch of its own. */
   seal(of: SealOf, from: Cursor, counted: Counted, at: string): Composed
 }
-export type SealOf = Pick<SealMembers, 'segment' | 'size' | 'root' | 'counts'>
 
 const LF = 10
 const ENVELOPE_ROOM = 512
@@ -45,7 +50,7 @@ const ENVELOPE_ROOM = 512
 export const HEAD_ROOM = 8 * 1024
 
 /** The writer's one buffer: a batch is in the kernel's hands before the next is composed. */
-export function createComposer(by: () => HeadSigner): Composer {
+export function createComposer(origin: string, signer: Signer): Composer {
   let scratch = Buffer.allocUnsafe(256 * 1024)
 
   /** The lines of a batch, put one after the other into the buffer. */
@@ -56,9 +61,7 @@ export function createComposer(by: () => HeadSigner): Composer {
     let { seq, prev } = from
     let start = 1
     return {
-      buffer,
-      contents,
-      place: () => ({ seq, prev }),
+      last: () => ({ seq, prev }),
       put(type: string, text: string, listed: ContentLine['listed']): string {
         const stop = start + buffer.write(text, start)
         const hash = leafHashAt(buffer, start, stop)
@@ -70,54 +73,47 @@ export function createComposer(by: () => HeadSigner): Composer {
         start = stop + 1
         return hash
       },
-      length: () => start - 1,
+      finish: () => ({
+        buffer,
+        length: start - 1,
+        contents,
+        cursor: { seq, prev, at, v: 2 } as const,
+      }),
     }
   }
 
   return {
     batch(entries, from, before, at) {
       const room = entries.reduce((sum, { json }) => sum + 3 * json.length + ENVELOPE_ROOM, 1)
-      const signer = by()
-      const { origin } = signer
-      const { buffer, contents, place, put, length } = begin(room + HEAD_ROOM, from, at)
-      const placed: Omit<Appended, 'head'>[] = []
+      const by = headSigner(origin, signer)
+      const { last, put, finish } = begin(room + HEAD_ROOM, from, at)
+      const written: Omit<Appended, 'head'>[] = []
       let { lines, capsules } = before
       for (const { type, json, listed } of entries) {
-        const { seq, prev } = place()
+        const { seq, prev } = last()
         const hash = put(type, formatLine({ origin, seq: seq + 1, prev, at, type }, json), listed)
-        placed.push({ seq: seq + 1, prev, at, hash })
+        written.push({ seq: seq + 1, prev, at, hash })
         lines++
         if (type === 'CAPSULE') capsules++
       }
-      const { seq: upto, prev: hash } = place()
-      const { text, head: signed } = signHead({ upto, hash, time: at, lines, capsules }, signer)
+      const { seq: upto, prev: hash } = last()
+      const { text, head: signed } = signHead({ upto, hash, time: at, lines, capsules }, by)
       const head = { seq: upto + 1, hash: put('HEAD', text, null), signed }
-      return {
-        buffer,
-        length: length(),
-        contents,
-        appended: placed.map(({ seq, prev, at, hash }) => ({ seq, prev, at, hash, head })),
-        cursor: { seq: head.seq, prev: head.hash, at, v: 2 },
-        counted: { lines, capsules },
-        end: { kind: 'head', head },
-      }
+      const appended = written.map(({ seq, prev, at, hash }) => ({ seq, prev, at, hash, head }))
+      return { ...finish(), appended, counted: { lines, capsules }, end: { head: signed } }
     },
-    seal(of, from, counted, at) {
-      const { buffer, contents, put, length } = begin(HEAD_ROOM, from, at)
-      // By name: what was counted may stand in a larger record, such as the last head.
-      const { lines, capsules } = counted
+    seal(of, from, { lines, capsules }, at) {
+      const { put, finish } = begin(HEAD_ROOM, from, at)
       const members = { ...of, upto: from.seq, hash: from.prev, time: at, lines, capsules }
-      const text = signSeal(members, by())
-      const prev = put(SEAL_TYPE, text, null)
-      return {
-        buffer,
-        length: length(),
-        contents,
-        appended: [],
-        cursor: { seq: from.seq + 1, prev, at, v: 2 },
-        counted: { lines, capsules },
-        end: { kind: 'seal', text },
-      }
+      const seal = signSeal(members, headSigner(origin, signer))
+      put(SEAL_TYPE, seal, null)
+      return { ...finish(), appended: [], counted: { lines, capsules }, end: { seal } }
     },
   }
 }
+
+export const headSigner = (origin: string, signer: Signer): HeadSigner => ({
+  origin,
+  kid: signer.kid('event'),
+  sign: (message) => signer.sign('event', message),
+})

@@ -2,17 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { GateError } from '../../../core/error.js'
-import { errnoOf, messageOf } from '../../disk/errno.js'
-import { closeSync, openSync, readFile, readSync } from '../../disk/files.js'
+import { looselyRead } from '../../../core/journal/head.js'
+import { ifThere, messageOf } from '../../disk/errno.js'
+import { readFile, readSync } from '../../disk/files.js'
 import { replaceFile } from '../../disk/replace-file.js'
+import { withFileSync } from '../../disk/with-file.js'
 
 /**
- * The writer epoch: whoever opens the journal writes the next number, and a writer reads the file
- * before it writes and again before it acknowledges. So two writers that cannot see each other's lock
- * (two containers, one volume) cannot both be believed: the older one stops.
+ * The writer epoch: each opening of the journal writes the next number, and a writer reads the file before it writes
+ * and again before it acknowledges. So of two writers that cannot see each other's lock (two containers, one volume)
+ * the older one stops.
  */
 export type Epoch = {
-  readonly number: number
   /** Throws `fenced` when the file is not ours any more. */
   check(): void
   describe(): string
@@ -20,11 +21,12 @@ export type Epoch = {
 
 const MAX_BYTES = 512
 
-export async function claimEpoch(dir: string): Promise<Epoch> {
+export async function takeEpoch(dir: string): Promise<Epoch> {
   const path = join(dir, 'epoch')
-  const number = ((await readEpoch(path))?.epoch ?? 0) + 1
+  const before = await ifThere(readFile(path, 'utf8'))
+  const number = (parseEpoch(before ?? '')?.epoch ?? 0) + 1
   const host = hostname()
-  // The nonce tells apart two writers that claim the same number at the same time.
+  // The nonce tells apart two writers that take the same number at the same time.
   const nonce = randomBytes(12).toString('hex')
   const text = `${JSON.stringify({ epoch: number, pid: process.pid, host, nonce })}\n`
   await replaceFile(path, text)
@@ -33,12 +35,8 @@ export async function claimEpoch(dir: string): Promise<Epoch> {
     // Opened by name each time: a replaced file is a new inode, and NFS revalidates on open.
     let found: string
     try {
-      const fd = openSync(path, 'r')
-      try {
-        found = buffer.toString('utf8', 0, readSync(fd, buffer, 0, MAX_BYTES, 0))
-      } finally {
-        closeSync(fd)
-      }
+      const length = withFileSync(path, 'r', (fd) => readSync(fd, buffer, 0, MAX_BYTES, 0))
+      found = buffer.toString('utf8', 0, length)
     } catch (error) {
       throw new GateError('fenced', `the writer epoch cannot be read: ${messageOf(error)}`)
     }
@@ -52,28 +50,12 @@ export async function claimEpoch(dir: string): Promise<Epoch> {
     )
   }
   check()
-  return { number, check, describe: () => `pid ${process.pid} on ${host}, epoch ${number}` }
-}
-
-type EpochRecord = { readonly epoch: number; readonly pid: number; readonly host: string }
-
-async function readEpoch(path: string): Promise<EpochRecord | null> {
-  try {
-    return parseEpoch(await readFile(path, 'utf8'))
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return null
-    throw error
-  }
+  return { check, describe: () => `pid ${process.pid} on ${host}, epoch ${number}` }
 }
 
 /** An unreadable epoch only loses its number: the nonce still fences. */
-function parseEpoch(text: string): EpochRecord | null {
-  try {
-    const { epoch, pid, host } = JSON.parse(text)
-    return Number.isSafeInteger(epoch) && epoch > 0
-      ? { epoch, pid: Number(pid), host: String(host) }
-      : null
-  } catch {
-    return null
-  }
+function parseEpoch(text: string): { epoch: number; pid: number; host: string } | null {
+  const { epoch, pid, host } = looselyRead(text)
+  const good = Number.isSafeInteger(epoch) && Number(epoch) > 0
+  return good ? { epoch: Number(epoch), pid: Number(pid), host: String(host) } : null
 }
