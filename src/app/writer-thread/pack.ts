@@ -1,6 +1,6 @@
 import { type Listed, listedOf } from '../../adapters/journal/index/listed.js'
 import type { DriverEntry } from '../../adapters/journal/model.js'
-import type { HandedEntry } from '../../adapters/journal/write/sign-entry.js'
+import type { HandedEntry } from '../../adapters/journal/write/entry.js'
 import type { EvidencePart, EvidenceRecord } from '../../ports/evidence.js'
 
 /**

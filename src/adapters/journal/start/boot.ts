@@ -14,14 +14,9 @@ import type { Tail } from '../write/commit.js'
 import type { Counted } from '../write/compose.js'
 import { checkSeal } from './check-seal.js'
 import { type Cover, type Tail as ReadTail, readSegments } from './cover.js'
+import type { KeptHead } from './head-file.js'
 import { type Layout, readLayout } from './layout.js'
-import {
-  behind,
-  checkAgainstHead,
-  checkSecond,
-  readSecondHead,
-  type SecondHead,
-} from './second-head.js'
+import { behind, checkAgainstHead, checkSecond, readSecondHead } from './second-head.js'
 import { readSnapshotFile, type Snapshot } from './snapshot.js'
 
 export type Booted = Pick<OpenedJournal, 'snapshot'> & {
@@ -30,7 +25,7 @@ export type Booted = Pick<OpenedJournal, 'snapshot'> & {
   /** The chain before the first segment that is here, and before the one being written. */
   readonly base: Cursor
   readonly tailStart: Cursor
-  readonly second: SecondHead | null
+  readonly second: KeptHead | null
 }
 
 /**
@@ -114,7 +109,7 @@ async function readFrom(
   { base, present, counted: before, isNew }: Layout,
   index: number,
   snapshot: Snapshot | null,
-  second: SecondHead | null,
+  second: KeptHead | null,
 ): Promise<Pass> {
   const from = present[index]?.before ?? base
   const numbers = present.slice(index).map(({ number }) => number)

@@ -1,5 +1,5 @@
 import { GateError } from '../../../core/error.js'
-import { readSignedHead, type SignedHead } from '../../../core/journal/head.js'
+import { readSignedHead } from '../../../core/journal/head.js'
 import type { Head } from '../../../ports/journal.js'
 import { nodeCrypto } from '../../crypto-node.js'
 import type { JournalOptions, JournalReport, Trust } from '../model.js'
@@ -7,45 +7,36 @@ import type { Cursor } from '../read/chain.js'
 import type { Cover } from './cover.js'
 import { type KeptHead, readHeadFile } from './head-file.js'
 
-/** A head that was written to the second place: line `seq` had that hash, and a head behind it said so. */
-export type SecondHead = Head & {
-  /** Null for one of version 1, which nothing signed. */
-  readonly signed: SignedHead | null
-}
-
 /** What the second place knows of this journal; null without one, or before its first head. */
 export async function readSecondHead(
   { headFile, origin, keys }: Pick<JournalOptions, 'headFile'> & Trust,
   report: (report: JournalReport) => void,
-): Promise<SecondHead | null> {
+): Promise<KeptHead | null> {
   if (headFile === null) return null
   const kept = await readHeadFile(headFile)
   if (kept === null) return null
   const { newest, older, damage } = kept
-  const check = (head: KeptHead): SecondHead => headOf(head, headFile, { origin, keys })
   // The older one is not needed, but where it was changed, the file could be written to.
-  if (older !== null) check(older)
-  const second = check(newest)
+  for (const head of [older, newest]) if (head !== null) checkHead(head, headFile, { origin, keys })
   if (damage !== null) report({ kind: 'head_file_damaged', file: headFile, why: damage })
-  return second
+  return newest
 }
 
-function headOf(kept: KeptHead, headFile: string, { origin, keys }: Trust): SecondHead {
+function checkHead(kept: KeptHead, file: string, { origin, keys }: Trust): void {
   if (kept.origin !== origin) {
     throw new GateError('foreign_origin', 'the second head is of another journal', {
-      file: headFile,
+      file,
       expected: `origin ${origin}`,
       found: `origin ${kept.origin}`,
     })
   }
-  if (kept.signed === null) return { seq: kept.seq, hash: kept.hash, signed: null }
-  const check = readSignedHead(kept.signed, keys, nodeCrypto)
-  if (check.ok) return { seq: check.head.upto, hash: check.head.hash, signed: check.head }
+  const check = kept.signed === null ? null : readSignedHead(kept.signed, keys, nodeCrypto)
+  if (check === null || check.ok) return
   throw new GateError(
     'head_file',
     `the second head was not written by this gate (${check.why}). Find out who changed it; to start without it, ` +
       'move it away and use --accept-missing-head once',
-    { file: headFile },
+    { file },
   )
 }
 
@@ -53,7 +44,7 @@ function headOf(kept: KeptHead, headFile: string, { origin, keys }: Trust): Seco
 export function checkSecond(
   { headFile, acceptMissingHead = false }: JournalOptions,
   base: Cursor,
-  second: SecondHead | null,
+  second: KeptHead | null,
   { cursor: end, head }: Pick<Cover, 'cursor' | 'head'>,
   report: (report: JournalReport) => void,
 ): void {

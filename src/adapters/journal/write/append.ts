@@ -1,20 +1,25 @@
 import { GateError } from '../../../core/error.js'
-import { entryFault } from '../../../core/journal/line.js'
 import type { Appended, Journal } from '../../../ports/journal.js'
 import type { Signer } from '../../../ports/signer.js'
 import { messageOf, writeFailure } from '../../disk/errno.js'
 import type { Reserve } from '../../disk/reserve.js'
-import type { DriverEntry, JournalReport } from '../model.js'
+import type { JournalReport } from '../model.js'
 import type { Committer } from './commit.js'
 import { HEAD_ROOM } from './compose.js'
-import { type HandedEntry, type SealedEntry, sealEntry } from './sign-entry.js'
+import {
+  entriesFault,
+  type HandedEntry,
+  type SignedEntry,
+  signEntry,
+  withMembers,
+} from './entry.js'
 
 /**
  * Group commit: calls queue while a batch is on its way to the disk, and go together in the next. A
  * full or failing disk suspends ordinary entries; urgent ones may use up the reserve.
  */
 type Pending = {
-  readonly entries: readonly SealedEntry[]
+  readonly entries: readonly SignedEntry[]
   readonly chars: number
   readonly urgent: boolean
   readonly resolve: (lines: readonly Appended[]) => void
@@ -78,18 +83,13 @@ export function createAppender(
   }
 
   const flush = async (batch: readonly Pending[]): Promise<void> => {
-    const refusal = suspension
-    const admitted = refusal === null ? batch : batch.filter((pending) => pending.urgent)
-    if (refusal !== null) reject(batch, refusal, (pending) => !pending.urgent)
+    const admitted = suspension === null ? batch : batch.filter(isUrgent)
+    if (suspension !== null) rejectAll(batch.filter(isOrdinary), suspension)
     try {
       await write(admitted)
     } catch (error) {
-      try {
-        await recover(admitted, error)
-      } catch (again) {
-        // Whatever else went wrong, nobody is left waiting.
-        reject(admitted, again, () => true)
-      }
+      // Whatever else goes wrong, no caller is left waiting.
+      await recover(admitted, error).catch((again) => rejectAll(admitted, again))
     }
   }
 
@@ -98,7 +98,7 @@ export function createAppender(
     const lines = await committer.commit(batch.flatMap((pending) => pending.entries))
     let from = 0
     for (const { entries, resolve } of batch) {
-      resolve(entries.map(({ sealed }, i) => acknowledged(lines[from + i] as Appended, sealed)))
+      resolve(lines.slice(from, from + entries.length))
       from += entries.length
     }
     durable()
@@ -108,8 +108,8 @@ export function createAppender(
   const recover = async (batch: readonly Pending[], first: unknown): Promise<void> => {
     let error = first
     if (committer.poison() === null) suspend(error)
-    reject(batch, error, (pending) => !pending.urgent)
-    const urgent = batch.filter((pending) => pending.urgent)
+    rejectAll(batch.filter(isOrdinary), error)
+    const urgent = batch.filter(isUrgent)
     const bytes = urgent.reduce((sum, { chars }) => sum + 3 * chars, HEAD_ROOM)
     while (isDiskFull(error) && urgent.length > 0 && reserve.release(bytes)) {
       try {
@@ -118,15 +118,7 @@ export function createAppender(
         error = again
       }
     }
-    reject(urgent, error, () => true)
-  }
-
-  const reject = (
-    batch: readonly Pending[],
-    error: unknown,
-    which: (pending: Pending) => boolean,
-  ): void => {
-    for (const pending of batch) if (which(pending)) pending.reject(error)
+    rejectAll(urgent, error)
   }
 
   const suspend = (error: unknown): void => {
@@ -164,10 +156,10 @@ export function createAppender(
         const read = checked ? entries : entries.map(withMembers)
         const fault = checked ? null : entriesFault(read)
         if (fault !== null) throw fault
-        const sealed = read.map((entry) => sealEntry(entry, signer))
-        const chars = sealed.reduce((sum, { json }) => sum + json.length, 0)
+        const signed = read.map((entry) => signEntry(entry, signer))
+        const chars = signed.reduce((sum, { json }) => sum + json.length, 0)
         if (entries.length === 0) return resolve([])
-        queue.push({ entries: sealed, chars, urgent, resolve, reject })
+        queue.push({ entries: signed, chars, urgent, resolve, reject })
         wake()
       })
     },
@@ -183,27 +175,11 @@ export function createAppender(
   }
 }
 
-/** The text is read once, for the check and for the capsule list; the check says why it cannot be. */
-function withMembers(entry: HandedEntry): HandedEntry {
-  if (entry.members !== undefined) return entry
-  try {
-    return { ...entry, members: JSON.parse(entry.json) }
-  } catch {
-    return entry
-  }
+const isUrgent = ({ urgent }: Pending): boolean => urgent
+const isOrdinary = ({ urgent }: Pending): boolean => !urgent
+function rejectAll(batch: readonly Pending[], error: unknown): void {
+  for (const { reject } of batch) reject(error)
 }
-
-/** Why one of them cannot stand in a line; null when all can. */
-export function entriesFault(entries: readonly DriverEntry[]): GateError | null {
-  for (const { type, json, members } of entries) {
-    const fault = entryFault(type, json, members)
-    if (fault !== null) return new GateError('bad_entry', `${type}: ${fault}`)
-  }
-  return null
-}
-
-const acknowledged = (line: Appended, sealed: Appended['sealed']): Appended =>
-  sealed === undefined ? line : { ...line, sealed }
 
 const isDiskFull = (error: unknown): boolean =>
   error instanceof GateError && error.code === 'disk_full'

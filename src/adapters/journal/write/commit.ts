@@ -26,8 +26,8 @@ import {
 import type { Cursor } from '../read/chain.js'
 import { indexPath, segmentPath } from '../segments.js'
 import { type Composed, type Counted, createComposer } from './compose.js'
+import type { SignedEntry } from './entry.js'
 import type { Epoch } from './epoch.js'
-import type { ListedEntry } from './sign-entry.js'
 
 /** The segment being written, as far as it is durable. */
 export type Tail = {
@@ -45,7 +45,7 @@ export type Tail = {
 
 export type Committer = {
   /** One batch, durable and acknowledged, or nothing of it. */
-  commit(entries: readonly ListedEntry[]): Promise<readonly Appended[]>
+  commit(entries: readonly SignedEntry[]): Promise<readonly Appended[]>
   tail(): Tail
   /** Why nothing may be written any more. */
   poison(): GateError | null

@@ -13,7 +13,7 @@ import type { ContentLine } from '../index/contents.js'
 import { idKeysOf } from '../index/ids.js'
 import type { Cursor } from '../read/chain.js'
 import { leafHashAt } from '../read/hash.js'
-import type { ListedEntry } from './sign-entry.js'
+import type { SignedEntry } from './entry.js'
 
 /** What the heads count: lines that are neither heads nor seals, and capsules among them. */
 export type Counted = { readonly lines: number; readonly capsules: number }
@@ -35,7 +35,7 @@ type SealOf = Pick<SealMembers, 'segment' | 'size' | 'root' | 'counts'>
 
 export type Composer = {
   batch(
-    entries: readonly ListedEntry[],
+    entries: readonly SignedEntry[],
     from: Cursor,
     counted: Counted,
     at: string,
@@ -89,17 +89,18 @@ export function createComposer(origin: string, signer: Signer): Composer {
       const { last, put, finish } = begin(room + HEAD_ROOM, from, at)
       const written: Omit<Appended, 'head'>[] = []
       let { lines, capsules } = before
-      for (const { type, json, listed } of entries) {
+      for (const { type, json, listed, sealed } of entries) {
         const { seq, prev } = last()
         const hash = put(type, formatLine({ origin, seq: seq + 1, prev, at, type }, json), listed)
-        written.push({ seq: seq + 1, prev, at, hash })
+        const line = { seq: seq + 1, prev, at, hash }
+        written.push(sealed === undefined ? line : { ...line, sealed })
         lines++
         if (type === 'CAPSULE') capsules++
       }
       const { seq: upto, prev: hash } = last()
       const { text, head: signed } = signHead({ upto, hash, time: at, lines, capsules }, by)
       const head = { seq: upto + 1, hash: put('HEAD', text, null), signed }
-      const appended = written.map(({ seq, prev, at, hash }) => ({ seq, prev, at, hash, head }))
+      const appended = written.map((line) => ({ ...line, head }))
       return { ...finish(), appended, counted: { lines, capsules }, end: { head: signed } }
     },
     seal(of, from, { lines, capsules }, at) {

@@ -1,4 +1,6 @@
 import { base64url } from '../../../core/bytes/base64url.js'
+import { GateError } from '../../../core/error.js'
+import { entryFault } from '../../../core/journal/line.js'
 import { sealStatement } from '../../../core/statement/seal.js'
 import type { Appended } from '../../../ports/journal.js'
 import type { Signer } from '../../../ports/signer.js'
@@ -9,11 +11,30 @@ import type { DriverEntry, WrittenEntry } from '../model.js'
 export type HandedEntry = DriverEntry & { readonly listed?: Listed | null }
 
 /** An entry as it will stand in its line, and what the capsule list keeps of it. */
-export type ListedEntry = Pick<WrittenEntry, 'type' | 'json'> & { readonly listed: Listed | null }
-export type SealedEntry = ListedEntry & Pick<Appended, 'sealed'>
+export type SignedEntry = Pick<WrittenEntry, 'type' | 'json'> &
+  Pick<Appended, 'sealed'> & { readonly listed: Listed | null }
+
+/** Why one of them cannot stand in a line; null when all can. */
+export function entriesFault(entries: readonly DriverEntry[]): GateError | null {
+  for (const { type, json, members } of entries) {
+    const fault = entryFault(type, json, members)
+    if (fault !== null) return new GateError('bad_entry', `${type}: ${fault}`)
+  }
+  return null
+}
+
+/** The text is read once, for the check and for the capsule list; the check says why it cannot be. */
+export function withMembers(entry: HandedEntry): HandedEntry {
+  if (entry.members !== undefined) return entry
+  try {
+    return { ...entry, members: JSON.parse(entry.json) }
+  } catch {
+    return entry
+  }
+}
 
 /** Header and signature in one turn: no rotation can come between them. */
-export function sealEntry(entry: HandedEntry, signer: Signer): SealedEntry {
+export function signEntry(entry: HandedEntry, signer: Signer): SignedEntry {
   const { type, members, json, listed = listedOf(type, () => members ?? JSON.parse(json)) } = entry
   if (!('seal' in entry)) return { type, json, listed }
   const { payload, statement } = entry.seal
