@@ -29,7 +29,7 @@ export type JournalOptions = {
   /** What is wrong with a line by its own signature; null where nothing is. Asked behind the running gate. */
   readonly lineFault?: (line: JournalLine) => string | null
   /** MUST NOT throw. */
-  readonly report?: (report: JournalReport) => void
+  readonly report?: Report
   readonly segmentBytes?: number
   readonly reserveBytes?: number
   readonly seams?: Seams
@@ -64,6 +64,7 @@ export type OpenedJournal = Omit<Journal, 'append' | 'find' | 'list'> & {
   extent(): Extent
 }
 
+export type Report = (report: JournalReport) => void
 /** What an operator should hear about. */
 export type JournalReport =
   | {

@@ -11,11 +11,11 @@ import { listCapsules } from './index/list.js'
 import { openStore } from './index/store.js'
 import {
   type JournalOptions,
-  type JournalReport,
   MAX_SEGMENT_BYTES,
   type OpenedJournal,
   RESERVE_BYTES,
   RESERVE_HEADROOM,
+  type Report,
 } from './model.js'
 import { findLines } from './read/find.js'
 import { type End, type Extent, readLines } from './read/lines.js'
@@ -30,7 +30,7 @@ import { type Epoch, takeEpoch } from './write/epoch.js'
 import { createStamp } from './write/timestamp.js'
 
 /** What has to be let go of, in reverse, when the journal closes or does not come up. */
-type Held = (() => Promise<void>)[]
+type Held = (() => Promise<unknown>)[]
 
 /** Opens for writing: takes the folder, reads what must be read, refuses what is damaged (DESIGN §5). */
 export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
@@ -43,14 +43,11 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   const held: Held = []
   try {
     let epoch: Epoch | null = null
-    const lock = await lockFolder(
-      dir,
-      'journal',
-      () => epoch?.describe() ?? `pid ${process.pid}, starting`,
-    )
+    const holder = (): string => epoch?.describe() ?? `pid ${process.pid}, starting`
+    const lock = await lockFolder(dir, 'journal', holder)
     held.push(lock.release)
     epoch = await takeEpoch(dir)
-    const report = (event: JournalReport): void => options.report?.(event)
+    const { report = () => {} } = options
     const booted = await boot(options, report)
     return await start(options, epoch, booted, held, report)
   } catch (error) {
@@ -68,7 +65,7 @@ async function start(
   epoch: Epoch,
   booted: Booted,
   held: Held,
-  report: (report: JournalReport) => void,
+  report: Report,
 ): Promise<OpenedJournal> {
   const { dir, origin, signer, headFile, seams = {} } = options
   const { catalog } = booted
@@ -113,14 +110,10 @@ async function start(
     if (damage !== null) report({ kind: 'damaged', why: damage })
     return result
   })
-  held.push(async () => {
-    await verified
-  })
+  held.push(() => verified)
 
   let snapshotting: Promise<unknown> = Promise.resolve()
-  held.push(async () => {
-    await snapshotting
-  })
+  held.push(() => snapshotting)
   const write = async (state: Plain, upTo: Head): Promise<void> => {
     try {
       if (seams.before_snapshot) await seams.before_snapshot()
@@ -146,10 +139,7 @@ async function start(
       const reason = committer.poison()?.message ?? appender.suspended() ?? damage
       return { ok: reason === null, reason }
     },
-    close() {
-      closing ??= letGo(held)
-      return closing
-    },
+    close: () => (closing ??= letGo(held)),
     snapshot: booted.snapshot,
     async writeSnapshot(state, upTo = head()) {
       if (upTo.seq > head().seq) throw new TypeError(`line ${upTo.seq} is not durable yet`)

@@ -14,15 +14,11 @@ export const indexPath = (dir: string, number: number): string =>
 /** A segment and the sequence number of its first line (of the line to come, while it is empty). */
 export type Stretch = { readonly number: number; readonly first: number }
 
-export type Listing = {
-  /** Numbers whose lines are here, ascending and without a gap. */
-  readonly present: readonly number[]
-  /** Numbers before them of which only the index (with the signed seal) is here. */
-  readonly archived: readonly number[]
-}
-
-/** Segments are archived oldest first: a hole between lines that are here is damage, not an archive. */
-export async function listSegments(dir: string): Promise<Listing> {
+/**
+ * `present`: numbers whose lines are here, ascending. `archived`: those before them, of which only the index with the
+ * signed seal is here. Segments are archived oldest first: a hole between lines that are here is damage.
+ */
+export async function listSegments(dir: string) {
   const lines: number[] = []
   const indexes = new Set<number>()
   for (const name of await readdir(dir)) {
@@ -57,10 +53,8 @@ export async function firstLine(dir: string): Promise<number> {
 const FIRST =
   /^\{"v":[12],"origin":"([^"\\]+)","seq":([1-9]\d{0,15}),"prev":"([0-9a-f]{64})","at":"/
 
-export type FirstLine = { readonly origin: string; readonly seq: number; readonly prev: string }
-
 /** What the first line says of its position in the chain; null for a segment without a whole first line. */
-export async function readFirstLine(file: string): Promise<FirstLine | null> {
+export async function readFirstLine(file: string) {
   const buffer = Buffer.alloc(512)
   const length = await withFile(file, 'r', (handle) => readFully(handle, buffer, 0))
   const match = FIRST.exec(buffer.toString('latin1', 0, length))

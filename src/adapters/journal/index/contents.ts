@@ -45,7 +45,7 @@ export function newContents(segment: number, earlier?: ScanRange): Contents {
     tree.push(hash)
     byType.set(type, (byType.get(type) ?? 0) + 1)
     for (const key of keys) ids.add(key, offset)
-    if (listed !== null) table.add(listed, { seq, time: Date.parse(at), offset })
+    if (listed !== null) table.add(listed, seq, Date.parse(at), offset)
   }
   let waiting: ContentLine[] | null = earlier === undefined ? null : []
   const readEarlier = async (range: ScanRange): Promise<void> => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { GateError } from '../../../core/error.js'
 import { looselyRead } from '../../../core/journal/head.js'
-import { anyText, count, digest, optional, record } from '../../../core/json/shape.js'
+import { anyText, count, digest, type Of, optional, record } from '../../../core/json/shape.js'
 import { ifThere } from '../../disk/errno.js'
 import { type FileHandle, open, readFile } from '../../disk/files.js'
 import { findRecords } from '../../disk/sorted-records.js'
@@ -13,25 +13,25 @@ import { keepUnknown, ROW, type Rows } from './rows.js'
  * The sidecar of a sealed segment: one JSON line, then sorted id records (ids.ts), then the rows of the capsule list
  * (rows.ts). It repeats the signed seal line, so that an archived segment still has its position in the chain.
  */
-export type IndexHeader = {
-  /**
-   * 1 holds no ids of superseded capsules, 2 no capsule list; such an index is written anew while its
-   * segment is here.
-   */
-  readonly v: 1 | 2 | typeof VERSION
-  readonly segment: number
+const headerShape = record({
+  segment: count,
   /** Size of the segment file; another size means the index is stale. */
-  readonly bytes: number
-  readonly entries: number
+  bytes: count,
+  entries: count,
   /** Rows of the capsule list. */
-  readonly capsules: number
+  capsules: optional(count),
   /** SHA-256 of the records and rows. */
-  readonly sha256: string
+  sha256: digest,
   /** The segment's last line, exactly. */
-  readonly seal: string
-}
-
+  seal: anyText,
+})
+/**
+ * Version 1 holds no ids of superseded capsules, 2 no capsule list; such an index is written anew while its segment
+ * is here.
+ */
 export const VERSION = 3
+export type IndexHeader = Required<Of<typeof headerShape>> & { readonly v: 1 | 2 | typeof VERSION }
+
 const LF = 10
 const MAX_HEADER = 4096
 
@@ -84,15 +84,6 @@ async function headerOf(handle: FileHandle): Promise<{ header: IndexHeader; end:
   if (!known || headerShape.fault(value) !== null) return null
   return { header: { capsules: 0, ...value } as IndexHeader, end: end + 1 }
 }
-
-const headerShape = record({
-  segment: count,
-  bytes: count,
-  entries: count,
-  capsules: optional(count),
-  sha256: digest,
-  seal: anyText,
-})
 
 /** Whether the records are the ones that were written; the header must have been read before. */
 export async function indexIsIntact(path: string, header: IndexHeader): Promise<boolean> {

@@ -32,13 +32,7 @@ export type Dispatched = Position & Sender
 /** Finds the dispatch line of an action in the segments before this one. */
 export type FindDispatch = (action: string) => Promise<Dispatched | 'archived' | null>
 
-export type RowTable = {
-  add(listed: Listed, line: { seq: number; time: number; offset: number }): void
-  /** Complete rows; those that conclude a dispatch of an earlier segment are completed by `find`. */
-  rows(find: FindDispatch): Promise<Rows>
-}
-
-export function newRowTable(segment: number): RowTable {
+export function newRowTable(segment: number) {
   let buffer = Buffer.allocUnsafeSlow(ROW * 64)
   let count = 0
   /** Dispatches of this segment until their conclusion: every action has one capsule (DESIGN §5). */
@@ -55,7 +49,7 @@ export function newRowTable(segment: number): RowTable {
     buffer.writeUInt32BE(offset, row * ROW + AT.dispatch + 4)
   }
   return {
-    add(listed, { seq, time, offset }) {
+    add(listed: Listed, seq: number, time: number, offset: number): void {
       if (listed.kind === 'dispatch') {
         const { action, agent, tool } = listed
         inFlight.set(action, { segment, offset, agent, tool })
@@ -79,7 +73,8 @@ export function newRowTable(segment: number): RowTable {
       putSender(row, about ?? dispatch ?? { agent: developer, tool: null })
       if (about === null && listed.dispatched && dispatch === undefined) early.add({ row, action })
     },
-    async rows(find) {
+    /** Complete rows; those that conclude a dispatch of an earlier segment are completed by `find`. */
+    async rows(find: FindDispatch): Promise<Rows> {
       // Rows that are added meanwhile are visited as well.
       for (const one of early) {
         const dispatch = await find(one.action)

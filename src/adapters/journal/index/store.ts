@@ -2,7 +2,7 @@ import { GateError } from '../../../core/error.js'
 import { messageOf } from '../../disk/errno.js'
 import { stat } from '../../disk/files.js'
 import { replaceFile } from '../../disk/replace-file.js'
-import type { JournalReport } from '../model.js'
+import type { Report } from '../model.js'
 import { BACKGROUND_CHUNK } from '../read/blocks.js'
 import { cursorBefore } from '../read/chain.js'
 import { findDispatch } from '../read/find.js'
@@ -37,10 +37,14 @@ export type Store = {
   rows(contents: Contents, number: number): Promise<Rows>
   writeIndex(contents: Contents, of: Indexed): Promise<void>
 }
-/** Null for a reader beside the writer: what it makes anew stays in its memory. */
-export type Report = ((report: JournalReport) => void) | null
 
-export function openStore(dir: string, origin: string, catalog: Catalog, report: Report): Store {
+/** `report` is null for a reader beside the writer: what it makes anew stays in its memory. */
+export function openStore(
+  dir: string,
+  origin: string,
+  catalog: Catalog,
+  report: Report | null,
+): Store {
   const checked = new Map<number, Promise<void>>()
   /** Rebuilt from the lines if it is missing, stale or damaged. */
   const ensure = async (segment: Segment): Promise<void> => {

@@ -55,7 +55,7 @@ async function* readSegment(
   handle: FileHandle,
   dir: string,
   number: number,
-  changes: Changes | null,
+  changes: ReturnType<typeof watchFolder> | null,
 ): AsyncGenerator<ReadLine> {
   const file = segmentPath(dir, number)
   let at = 0
@@ -92,14 +92,7 @@ async function* readSegment(
 const exists = async (dir: string, number: number): Promise<boolean> =>
   (await ifThere(stat(segmentPath(dir, number)))) !== null
 
-type Changes = {
-  count(): number
-  /** True once there were more than `seen` changes; false when told to stop. */
-  after(seen: number): Promise<boolean>
-  close(): void
-}
-
-function watchFolder(dir: string, signal: AbortSignal): Changes {
+function watchFolder(dir: string, signal: AbortSignal) {
   let count = 0
   let wake = (): void => {}
   const changed = (): void => {
@@ -113,7 +106,8 @@ function watchFolder(dir: string, signal: AbortSignal): Changes {
   signal.addEventListener('abort', stop)
   return {
     count: () => count,
-    async after(seen) {
+    /** True once there were more than `seen` changes; false when the signal says stop. */
+    async after(seen: number): Promise<boolean> {
       while (!signal.aborted && count <= seen) {
         await new Promise<void>((resolve) => {
           wake = resolve
@@ -121,7 +115,7 @@ function watchFolder(dir: string, signal: AbortSignal): Changes {
       }
       return !signal.aborted
     },
-    close() {
+    close(): void {
       clearInterval(poll)
       watcher.close()
       signal.removeEventListener('abort', stop)

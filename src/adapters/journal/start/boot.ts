@@ -6,7 +6,7 @@ import { replaceFile } from '../../disk/replace-file.js'
 import { withFile } from '../../disk/with-file.js'
 import { newContents } from '../index/contents.js'
 import type { Catalog } from '../index/store.js'
-import type { JournalOptions, JournalReport, OpenedJournal } from '../model.js'
+import type { JournalOptions, OpenedJournal, Report } from '../model.js'
 import { BACKGROUND_CHUNK } from '../read/blocks.js'
 import type { Cursor, LinkedLine } from '../read/chain.js'
 import { segmentName, segmentPath } from '../segments.js'
@@ -32,10 +32,7 @@ export type Booted = Pick<OpenedJournal, 'snapshot'> & {
  * Reads and links everything after the snapshot, or everything. One signature is checked, the newest head's: it
  * covers all lines before it. Changes nothing but an unfinished last batch.
  */
-export async function boot(
-  options: JournalOptions,
-  report: (report: JournalReport) => void,
-): Promise<Booted> {
+export async function boot(options: JournalOptions, report: Report): Promise<Booted> {
   const { dir, origin } = options
   const layout = await readLayout(options)
   const read = await readSnapshotFile(dir, origin, options.keys)
@@ -145,7 +142,7 @@ export async function cutUnfinished(
   dir: string,
   number: number,
   { bytes, unfinished }: Pick<Cover, 'bytes' | 'unfinished'>,
-  report: (report: JournalReport) => void,
+  report: Report,
 ): Promise<void> {
   const file = segmentPath(dir, number)
   const kept = join(dir, `${segmentName(number)}.${bytes}.torn`)

@@ -80,19 +80,8 @@ function damageOf(text: string, newest: KeptHead, older: KeptHead | null): strin
   return older === null ? 'one of its two slots cannot be read' : null
 }
 
-export type HeadWriter = {
-  /** Returns at once; of heads that come while one is being written only the newest is. */
-  push(head: SignedHead): void
-  /** All that was pushed is written and synced, or was reported as failed. */
-  settled(): Promise<void>
-  close(): Promise<void>
-}
-
-export async function openHeadWriter(
-  path: string,
-  failed: (why: string) => void,
-): Promise<HeadWriter> {
-  await (await open(path, 'a', 0o600)).close()
+export async function openHeadWriter(path: string, failed: (why: string) => void) {
+  await withFile(path, 'a', async () => {})
   // A second head that must be there after a power loss needs its name on the disk as well.
   syncFolder(dirname(path))
   const handle = await open(path, 'r+')
@@ -120,17 +109,19 @@ export async function openHeadWriter(
     }
     writing = null
   }
+  /** All that was pushed is written and synced, or was reported as failed. */
   const settled = async (): Promise<void> => {
     await writing
     await handle.datasync()
   }
   return {
-    push(head) {
+    /** Returns at once; of heads that come while one is being written only the newest is. */
+    push(head: SignedHead): void {
       next = head
       writing ??= drain()
     },
     settled,
-    async close() {
+    async close(): Promise<void> {
       try {
         await settled()
       } finally {

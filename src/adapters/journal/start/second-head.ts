@@ -2,7 +2,7 @@ import { GateError } from '../../../core/error.js'
 import { readSignedHead } from '../../../core/journal/head.js'
 import type { Head } from '../../../ports/journal.js'
 import { nodeCrypto } from '../../crypto-node.js'
-import type { JournalOptions, JournalReport, Trust } from '../model.js'
+import type { JournalOptions, Report, Trust } from '../model.js'
 import type { Cursor } from '../read/chain.js'
 import type { Cover } from './cover.js'
 import { type KeptHead, readHeadFile } from './head-file.js'
@@ -10,7 +10,7 @@ import { type KeptHead, readHeadFile } from './head-file.js'
 /** What the second place knows of this journal; null without one, or before its first head. */
 export async function readSecondHead(
   { headFile, origin, keys }: Pick<JournalOptions, 'headFile'> & Trust,
-  report: (report: JournalReport) => void,
+  report: Report,
 ): Promise<KeptHead | null> {
   if (headFile === null) return null
   const kept = await readHeadFile(headFile)
@@ -46,7 +46,7 @@ export function checkSecond(
   base: Cursor,
   second: KeptHead | null,
   { cursor: end, head }: Pick<Cover, 'cursor' | 'head'>,
-  report: (report: JournalReport) => void,
+  report: Report,
 ): void {
   if (headFile === null) return
   if (second?.signed) {

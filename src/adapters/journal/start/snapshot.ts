@@ -21,13 +21,7 @@ import { replaceFile } from '../../disk/replace-file.js'
  * The fold's state at one head (DESIGN §5): a signed header naming (origin, seq and hash of the head line) and the
  * state's digest, then the state as JSON. Only a way to boot faster: whatever is wrong with it, the journal decides.
  */
-export type Snapshot = {
-  /** Of the journal lines it stands for. */
-  readonly v: LineVersion
-  readonly seq: number
-  readonly head: string
-  readonly state: Plain
-}
+export type Snapshot = Pick<Header, 'v' | 'seq' | 'head'> & { readonly state: Plain }
 
 const DOMAIN = 'capsule-gate/snapshot/v1\n'
 const LF = 10
@@ -40,6 +34,7 @@ const headerShape = record({
   kid: anyText,
   sig: anyText,
 })
+/** `v` is the version of the journal lines it stands for. */
 type SignedHeader = Of<typeof headerShape> & { readonly v: LineVersion }
 type Header = Omit<SignedHeader, 'kid' | 'sig'>
 

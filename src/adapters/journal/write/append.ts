@@ -3,7 +3,7 @@ import type { Appended, Journal } from '../../../ports/journal.js'
 import type { Signer } from '../../../ports/signer.js'
 import { messageOf, writeFailure } from '../../disk/errno.js'
 import type { Reserve } from '../../disk/reserve.js'
-import type { JournalReport } from '../model.js'
+import type { Report } from '../model.js'
 import type { Committer } from './commit.js'
 import { HEAD_ROOM } from './compose.js'
 import {
@@ -48,7 +48,7 @@ export function createAppender(
   reserve: Reserve,
   /** Called when a batch is on the disk. */
   durable: () => void,
-  report: (report: JournalReport) => void,
+  report: Report,
 ): Appender {
   let queue: Pending[] = []
   let running: Promise<void> | null = null

@@ -19,8 +19,8 @@ import type { Store } from '../index/store.js'
 import {
   type Files,
   type JournalOptions,
-  type JournalReport,
   MAX_SEGMENT_BYTES,
+  type Report,
   SEGMENT_BYTES,
 } from '../model.js'
 import type { Cursor } from '../read/chain.js'
@@ -43,14 +43,7 @@ export type Tail = {
   readonly counted: Counted
 }
 
-export type Committer = {
-  /** One batch, durable and acknowledged, or nothing of it. */
-  commit(entries: readonly SignedEntry[]): Promise<readonly Appended[]>
-  tail(): Tail
-  /** Why nothing may be written any more. */
-  poison(): GateError | null
-  close(): Promise<void>
-}
+export type Committer = ReturnType<typeof createCommitter>
 
 const diskFiles: Files = {
   write: (fd, buffer, start, length) => writeSync(fd, buffer, start, length),
@@ -64,8 +57,8 @@ export function createCommitter(
   start: Tail,
   store: Store,
   stamp: () => string,
-  report: (report: JournalReport) => void,
-): Committer {
+  report: Report,
+) {
   const { dir, origin, signer, seams = {}, segmentBytes = SEGMENT_BYTES } = options
   const files = { ...diskFiles, ...options.files }
   const compose = createComposer(origin, signer)
@@ -208,8 +201,10 @@ export function createCommitter(
 
   return {
     tail: () => tail,
+    /** Why nothing may be written any more. */
     poison: () => poison,
-    async commit(entries) {
+    /** One batch, durable and acknowledged, or nothing of it. */
+    async commit(entries: readonly SignedEntry[]): Promise<readonly Appended[]> {
       if (poison !== null) throw poison
       if (tail.seal === null && tail.offset >= segmentBytes) {
         try {
@@ -226,7 +221,7 @@ export function createCommitter(
       )
       return appended
     },
-    async close() {
+    async close(): Promise<void> {
       await indexing
       await tail.contents.settled()
       closeSync(fd)

@@ -28,21 +28,9 @@ export type Composed = {
   readonly appended: readonly Appended[]
   readonly cursor: Cursor
   readonly counted: Counted
-  readonly end: EndsInHead | { readonly seal: string }
+  readonly end: { readonly head: SignedHead } | { readonly seal: string }
 }
-type EndsInHead = { readonly head: SignedHead }
-type SealOf = Pick<SealMembers, 'segment' | 'size' | 'root' | 'counts'>
-
-export type Composer = {
-  batch(
-    entries: readonly SignedEntry[],
-    from: Cursor,
-    counted: Counted,
-    at: string,
-  ): Composed & { readonly end: EndsInHead }
-  /** The seal of a segment, a batch of its own. */
-  seal(of: SealOf, from: Cursor, counted: Counted, at: string): Composed
-}
+type Sealed = Pick<SealMembers, 'segment' | 'size' | 'root' | 'counts'>
 
 const LF = 10
 const ENVELOPE_ROOM = 512
@@ -50,7 +38,7 @@ const ENVELOPE_ROOM = 512
 export const HEAD_ROOM = 8 * 1024
 
 /** The writer's one buffer: a batch is in the kernel's hands before the next is composed. */
-export function createComposer(origin: string, signer: Signer): Composer {
+export function createComposer(origin: string, signer: Signer) {
   let scratch = Buffer.allocUnsafe(256 * 1024)
 
   /** The lines of a batch, put one after the other into the buffer. */
@@ -83,7 +71,7 @@ export function createComposer(origin: string, signer: Signer): Composer {
   }
 
   return {
-    batch(entries, from, before, at) {
+    batch(entries: readonly SignedEntry[], from: Cursor, before: Counted, at: string) {
       const room = entries.reduce((sum, { json }) => sum + 3 * json.length + ENVELOPE_ROOM, 1)
       const by = headSigner(origin, signer)
       const { last, put, finish } = begin(room + HEAD_ROOM, from, at)
@@ -103,7 +91,8 @@ export function createComposer(origin: string, signer: Signer): Composer {
       const appended = written.map((line) => ({ ...line, head }))
       return { ...finish(), appended, counted: { lines, capsules }, end: { head: signed } }
     },
-    seal(of, from, { lines, capsules }, at) {
+    /** The seal of a segment, a batch of its own. */
+    seal(of: Sealed, from: Cursor, { lines, capsules }: Counted, at: string): Composed {
       const { put, finish } = begin(HEAD_ROOM, from, at)
       const members = { ...of, upto: from.seq, hash: from.prev, time: at, lines, capsules }
       const seal = signSeal(members, headSigner(origin, signer))
