@@ -6,6 +6,7 @@ import type { Report } from '../model.js'
 import { BACKGROUND_CHUNK } from '../read/blocks.js'
 import { cursorBefore } from '../read/chain.js'
 import { findDispatch } from '../read/find.js'
+import type { Scanned } from '../read/scan.js'
 import { indexPath, readFirstLine, type Stretch, segmentPath } from '../segments.js'
 import { type Contents, readContents } from './contents.js'
 import {
@@ -33,7 +34,7 @@ export type Store = {
   /** Resolves when the segment's ids and capsules can be looked up. Each index is checked once, on first need. */
   indexed(segment: Segment): Promise<void>
   /** Compares the index of a closed segment with what all its lines gave; makes it anew where it differs. */
-  compared(segment: Segment, contents: Contents, of: Indexed): Promise<void>
+  compared(segment: Segment, contents: Contents, scanned: Scanned): Promise<void>
   rows(contents: Contents, number: number): Promise<Rows>
   writeIndex(contents: Contents, of: Indexed): Promise<void>
 }
@@ -60,8 +61,7 @@ export function openStore(
     }
     const range = { file, origin, from: cursorBefore(first, begin.prev), chunk: BACKGROUND_CHUNK }
     const { contents, scanned } = await readContents(number, range)
-    const of = { number, bytes: scanned.bytes, seal: scanned.last?.text ?? '' }
-    await renew(segment, contents, of, why)
+    await renew(segment, contents, closed(segment, scanned), why)
   }
   const renew = async (
     segment: Segment,
@@ -92,9 +92,10 @@ export function openStore(
       checked.set(segment.number, check)
       await check
     },
-    async compared(segment, contents, of) {
+    async compared(segment, contents, scanned) {
       await store.indexed(segment)
       if (segment.contents !== null) return
+      const of = closed(segment, scanned)
       const rows = await store.rows(contents, of.number)
       if (await indexMatches(indexPath(dir, of.number), of, await contents.ids(), rows)) return
       await renew(segment, contents, of, 'it does not say what its lines do')
@@ -107,6 +108,12 @@ export function openStore(
   }
   return store
 }
+
+const closed = ({ number }: Segment, { bytes, last }: Scanned): Indexed => ({
+  number,
+  bytes,
+  seal: last?.text ?? '',
+})
 
 async function indexFault(path: string, segment: string): Promise<string | null> {
   const header = await readIndexHeader(path)

@@ -43,19 +43,16 @@ export async function* readLines(
       const before: Cursor = cursor ?? (await startOf(file, segment))
       const end = segment.number === tail.number ? tail.offset : (await handle.stat()).size
       const range = { file, origin, from: before, chunk: BACKGROUND_CHUNK }
-      const reading = linkedLines(handle, range, end)
       cursor = before
-      let next = await reading.next()
-      for (; next.done !== true; next = await reading.next()) {
-        for (const line of next.value) {
+      for await (const { lines, fault, rest } of linkedLines(handle, range, end)) {
+        for (const line of lines) {
           cursor = cursorBehind(line)
           if (line.seq >= from) yield inEnvelope(line, { file, line: line.seq - before.seq })
         }
+        if (fault !== null) throw fault
+        if (rest > 0) throw cutShort(file, cursor.seq - before.seq + 1, rest)
       }
-      const { fault, rest } = next.value
       const lines = cursor.seq - before.seq
-      if (fault !== null) throw fault
-      if (rest > 0) throw cutShort(file, lines + 1, rest)
       if (segment.number === tail.number && lines > 0 && cursor.prev !== tail.hash) {
         const expected = `line ${cursor.seq} with hash ${tail.hash}`
         const location = { file, line: lines, expected, found: cursor.prev }

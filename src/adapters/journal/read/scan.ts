@@ -39,32 +39,35 @@ export type Chained = {
 }
 export type ScanRange = Chained & {
   /** Bytes to read when others write behind them; default: the whole file. */
-  readonly end?: number
+  readonly end?: number | undefined
   /** Called between chunks by a reader that must leave time to others. */
-  readonly rest?: () => Promise<void>
+  readonly rest?: (() => Promise<void>) | undefined
 }
 
 const LF = 10
 
-/** How reading ended: at a line that does not link, or with bytes behind the last LF. */
-export type ReadEnd = { readonly fault: GateError | null; readonly rest: number }
+/** A block of lines; the last one says how reading ended: at a fault, or with bytes behind the last LF. */
+export type LinkedLines = {
+  readonly lines: readonly LinkedLine[]
+  readonly fault: GateError | null
+  readonly rest: number
+}
 
 /** The lines of [0, end), block by block, as far as they link. Each block is the caller's until it asks for the next. */
 export async function* linkedLines(
   handle: FileHandle,
   { file, origin, from, chunk }: Chained,
   end: number,
-): AsyncGenerator<readonly LinkedLine[], ReadEnd> {
+): AsyncGenerator<LinkedLines> {
   const link = openChain(file, origin, from)
   const reading = blocks(handle, file, 0, end, chunk)
   try {
-    for (;;) {
-      const next = await reading.next().catch(onlyGateError)
-      if (next instanceof GateError) return { fault: next, rest: 0 }
-      if (next.done === true) return { fault: null, rest: next.value.length }
-      const { buffer, offset, start: begin, end: blockEnd } = next.value
+    for (let fault: GateError | null = null; fault === null; ) {
       const lines: LinkedLine[] = []
-      let fault: GateError | null = null
+      const next = await reading.next().catch(onlyGateError)
+      if (next instanceof GateError) return yield { lines, fault: next, rest: 0 }
+      if (next.done === true) return yield { lines, fault, rest: next.value.length }
+      const { buffer, offset, start: begin, end: blockEnd } = next.value
       try {
         for (let start = begin; start < blockEnd; ) {
           const stop = buffer.indexOf(LF, start)
@@ -74,8 +77,7 @@ export async function* linkedLines(
       } catch (error) {
         fault = onlyGateError(error)
       }
-      yield lines
-      if (fault !== null) return { fault, rest: 0 }
+      yield { lines, fault, rest: 0 }
     }
   } finally {
     await reading.return(Buffer.alloc(0))
@@ -106,19 +108,15 @@ export function scanToFault(range: ScanRange, visit: (line: LinkedLine) => void)
     let last: Scanned['last'] = null
     let heads: readonly HeadMark[] = []
     let version1: Mark | null = null
-    const reading = linkedLines(handle, range, size)
-    for (;;) {
-      const next = await reading.next()
-      if (next.done === true) {
-        return { ...mark, size, fault: next.value.fault, last, heads, version1 }
-      }
-      const lines = next.value
+    let fault: GateError | null = null
+    for await (const block of linkedLines(handle, range, size)) {
+      const { lines } = block
+      fault = block.fault
       for (const line of lines) visit(line)
       const newest = lines.at(-1)
-      if (newest !== undefined) {
-        mark = behind(newest)
-        last = { type: newest.type, prev: newest.prev, text: textOf(newest) }
-      }
+      if (newest === undefined) continue
+      mark = behind(newest)
+      last = { type: newest.type, prev: newest.prev, text: textOf(newest) }
       const old = lines.findLast(({ v }) => v === 1)
       if (old !== undefined) version1 = behind(old)
       const found = lines.filter(({ v, type }) => v === 2 && isHeadType(type)).slice(-2)
@@ -126,6 +124,7 @@ export function scanToFault(range: ScanRange, visit: (line: LinkedLine) => void)
       heads = [...marks.reverse(), ...heads].slice(0, 2)
       if (rest !== undefined) await rest()
     }
+    return { ...mark, size, fault, last, heads, version1 }
   })
 }
 

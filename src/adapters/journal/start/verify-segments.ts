@@ -49,14 +49,7 @@ export async function verifySegments(
       await new Promise((resolve) => setTimeout(resolve, (spent * (WHOLE - SHARE)) / SHARE).unref())
       resumed = performance.now()
     }
-    const range = {
-      file,
-      origin,
-      from,
-      chunk: BACKGROUND_CHUNK,
-      ...(end === undefined ? {} : { end }),
-      ...(lineFault === undefined ? {} : { rest }),
-    }
+    const range = { file, origin, from, end, chunk: BACKGROUND_CHUNK, rest: lineFault && rest }
     return scanSegment(range, (line) => {
       if (stopped()) throw new Stopped()
       visit(line)
@@ -79,11 +72,7 @@ export async function verifySegments(
       const [root, counts] = [await contents.root(), await contents.counts()]
       checkSeal(file, number, scanned, { root, counts }, options)
       // Nothing signs an index: only the lines themselves show what it should say.
-      await compared(segment, contents, {
-        number,
-        bytes: scanned.bytes,
-        seal: scanned.last?.text ?? '',
-      })
+      await compared(segment, contents, scanned)
       cursor = scanned.cursor
       segments++
       lines += scanned.lines
