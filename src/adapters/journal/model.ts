@@ -22,7 +22,7 @@ export type JournalOptions = {
   /** Event keys that seals and snapshots may be signed with: every epoch, retired ones included. */
   readonly keys: readonly PublicKeyRecord[]
   readonly clock: Pick<Clock, 'now'>
-  /** The second place for the newest head; outside `dir`, or it is restored together with it. */
+  /** The file with a second copy of the newest head; outside `dir`, or it is restored together with it. */
   readonly headFile: string | null
   /** Starts without the second head that a journal with lines must have, and makes a new one. */
   readonly acceptMissingHead?: boolean
@@ -65,7 +65,7 @@ export type OpenedJournal = Omit<Journal, 'append' | 'find' | 'list'> & {
 }
 
 export type Report = (report: JournalReport) => void
-/** What an operator should hear about. */
+/** What an operator should be told. */
 export type JournalReport =
   | {
       readonly kind: 'torn_tail'

@@ -29,7 +29,7 @@ import { headSigner } from './write/compose.js'
 import { type Epoch, takeEpoch } from './write/epoch.js'
 import { createStamp } from './write/timestamp.js'
 
-/** What has to be let go of, in reverse, when the journal closes or does not come up. */
+/** What is released, in reverse, when the journal closes or does not start. */
 type Held = (() => Promise<unknown>)[]
 
 /** Opens for writing: takes the folder, reads what must be read, refuses what is damaged (DESIGN §5). */
@@ -51,12 +51,12 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
     const booted = await boot(options, report)
     return await start(options, epoch, booted, held, report)
   } catch (error) {
-    await letGo(held)
+    await releaseAll(held)
     throw error
   }
 }
 
-async function letGo(held: Held): Promise<void> {
+async function releaseAll(held: Held): Promise<void> {
   for (const release of held.splice(0).reverse()) await release()
 }
 
@@ -139,7 +139,7 @@ async function start(
       const reason = committer.poison()?.message ?? appender.suspended() ?? damage
       return { ok: reason === null, reason }
     },
-    close: () => (closing ??= letGo(held)),
+    close: () => (closing ??= releaseAll(held)),
     snapshot: booted.snapshot,
     async writeSnapshot(state, upTo = head()) {
       if (upTo.seq > head().seq) throw new TypeError(`line ${upTo.seq} is not durable yet`)
@@ -153,7 +153,7 @@ async function start(
 }
 
 /**
- * The newest head as the second place has it; before the first line it covers nothing. A seal is a head too, but what
+ * The newest head as the second file has it; before the first line it covers nothing. A seal is a head too, but what
  * it signs is a seal: after a stop right behind one, its members are signed as a head, or the next start would take it
  * for a forged one.
  */

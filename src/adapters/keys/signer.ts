@@ -63,7 +63,7 @@ function stampOf(dir: string): string {
 
 function load(dir: string, purpose: SigningPurpose): Held {
   for (;;) {
-    // The stamp is taken first: a rotation during the reading is seen, here or at the next look.
+    // The stamp is taken first: a rotation during the reading is seen, here or at the next check.
     const stamp = stampOf(dir)
     try {
       return { stamp, ...privateHalf(dir, activeKey(listKeys(dir), purpose)), named: false }

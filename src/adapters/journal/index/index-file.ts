@@ -97,14 +97,14 @@ export async function indexIsIntact(path: string, header: IndexHeader): Promise<
 
 /** Offsets of lines that may name the id, newest first. */
 export async function lookUp(path: string, key: IdKey): Promise<readonly number[]> {
-  const look = async (handle: FileHandle): Promise<readonly Buffer[]> => {
+  const search = async (handle: FileHandle): Promise<readonly Buffer[]> => {
     const found = await headerOf(handle)
     if (found === null) return []
     const { entries } = found.header
     const ids = { file: path, start: found.end, count: entries, size: ID_RECORD }
     return findRecords(handle, ids, (record) => idOrder(record, key))
   }
-  const records = (await ifThere(withFile(path, 'r', look))) ?? []
+  const records = (await ifThere(withFile(path, 'r', search))) ?? []
   const offsets = records.flatMap((record) => offsetFor(record, key) ?? [])
   return [...new Set(offsets)].sort((a, b) => b - a)
 }

@@ -22,7 +22,7 @@ export type CapsuleListed = {
 type Members = { readonly [member: string]: unknown }
 const NOTHING: Members = {}
 
-/** The one place that reads the members of lines for the capsule list; null for any other line. */
+/** All that the capsule list reads of a line's members; null for a line that is not listed. */
 export function listedOf(type: string, members: () => Members): Listed | null {
   if (!isIndexedType(type)) return null
   const line = members()

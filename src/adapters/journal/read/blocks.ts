@@ -62,7 +62,7 @@ export async function* blocks(
       if (whole) yield { buffer: block.buffer, start: block.start, end, offset }
     }
   } finally {
-    // A caller that stops early closes the handle next: the read under way must have let go of it.
+    // A caller that stops early closes the handle next: the read under way must have ended.
     await Promise.allSettled([pending])
   }
   return rest

@@ -102,7 +102,7 @@ export function openChain(file: string, origin: string, from: Cursor): LinkLine 
   }
 }
 
-/** Tells a broken link from a foreign journal and from a repeated or skipped sequence number. */
+/** Distinguishes a broken link from a foreign journal and from a repeated or skipped sequence number. */
 function envelopeFault(location: Location, expected: string, found: string): GateError {
   for (const [name, code, what] of [
     ['origin', 'foreign_origin', 'the line is of another origin'],

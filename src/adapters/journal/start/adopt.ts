@@ -21,7 +21,7 @@ import { readLayout } from './layout.js'
 import { checkAgainstHead, readSecondHead } from './second-head.js'
 import { readSnapshotFile } from './snapshot.js'
 
-/** What a journal of version 1 holds, and what of it no signature vouches for. */
+/** What a journal of version 1 holds, and what of it is not signed. */
 export type Examined = {
   readonly upto: number
   readonly hash: string
@@ -96,7 +96,7 @@ type Examination = Tail & {
   readonly found: Examined
   /** The last line is a seal: the next one needs a new file. */
   readonly sealed: boolean
-  /** An adoption that reached its head, but not the second place: only that is left to do. */
+  /** An adoption that reached its head, but not the second file: only that is left to do. */
   readonly adopted: SignedHead | null
 }
 

@@ -7,7 +7,7 @@ import type { Cursor } from '../read/chain.js'
 import type { Cover } from './cover.js'
 import { type KeptHead, readHeadFile } from './head-file.js'
 
-/** What the second place knows of this journal; null without one, or before its first head. */
+/** The newest head that the second file keeps of this journal; null without one, or before its first head. */
 export async function readSecondHead(
   { headFile, origin, keys }: Pick<JournalOptions, 'headFile'> & Trust,
   report: Report,

@@ -20,7 +20,7 @@ const WHOLE = 10
 
 /**
  * Behind the running gate: each line's own signature, in the segment being written first, then every closed segment
- * from the first on, with its root, counts and index. Ends early, with what it counted, when told to stop.
+ * from the first on, with its root, counts and index. Ends early, with what it counted, when `stopped` says so.
  */
 export async function verifySegments(
   options: JournalOptions,

@@ -83,7 +83,7 @@ export function createCommitter(
     }
   }
 
-  /** The file must be the one we know, and end where our last durable line does. */
+  /** The file must be the one that was opened, and end where our last durable line does. */
   const checkFile = (): void => {
     const found = statSync(file, { throwIfNoEntry: false })
     if (found?.ino === inode && found.size === tail.offset) return

@@ -26,7 +26,7 @@ export async function takeEpoch(dir: string): Promise<Epoch> {
   const before = await ifThere(readFile(path, 'utf8'))
   const number = (parseEpoch(before ?? '')?.epoch ?? 0) + 1
   const host = hostname()
-  // The nonce tells apart two writers that take the same number at the same time.
+  // The nonce distinguishes two writers that take the same number at the same time.
   const nonce = randomBytes(12).toString('hex')
   const text = `${JSON.stringify({ epoch: number, pid: process.pid, host, nonce })}\n`
   await replaceFile(path, text)
