@@ -9,7 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { openJournal } from '../dist/adapters/journal/index.js'
+import { openJournal } from '../dist/adapters/journal/open.js'
 import { args, floor, median, SHORT } from './stats.mjs'
 
 const [LINES = 1_000_000, SECONDS = 1, REPETITIONS = 5] = SHORT ? [4000, 0.05, 1] : args.map(Number)

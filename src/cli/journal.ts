@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Examined, isClean } from '../adapters/journal/adopt.js'
+import { type Examined, isClean } from '../adapters/journal/start/adopt.js'
 import { adoptData } from '../app/data/adopt.js'
 import { folderOptions, ifLocked } from './access/data-folder.js'
 import { EXIT, plain, printResult, UsageError } from './output/print.js'

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { JournalReport } from '../../src/adapters/journal/model.js'
-import { writeSnapshotFile } from '../../src/adapters/journal/snapshot.js'
+import { writeSnapshotFile } from '../../src/adapters/journal/start/snapshot.js'
 import { openSigner } from '../../src/adapters/keys/signer.js'
 import { systemClock } from '../../src/app/clock.js'
 import { type Data, openData } from '../../src/app/data/open.js'

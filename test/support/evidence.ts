@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect } from '@jest/globals'
-import { readJournal } from '../../src/adapters/journal/read.js'
+import { readJournal } from '../../src/adapters/journal/read/read-journal.js'
 import { compareEvidence } from '../../src/cli/ledger/evidence.js'
 import { readLine } from '../../src/core/journal/vocabulary.js'
 

@@ -1,5 +1,5 @@
 /**
- * The one door to files: nothing else in the product imports node:fs (the Express mount, which recognizes a file
+ * The only access to files: nothing else in the product imports node:fs (the Express mount, which recognizes a file
  * stream, excepted). The power-loss suites put a disk in this module's place that keeps only what was synced.
  */
 export {

@@ -15,7 +15,7 @@ const ASK_MS = 1000
 export async function lockFolder(
   dir: string,
   use: 'journal' | 'evidence' | 'keys',
-  /** What the holder tells another process that asks for the lock. */
+  /** How the holder describes itself to another process that asks for the lock. */
   describe: () => string = () => `pid ${process.pid}`,
 ): Promise<Lock> {
   if (process.platform !== 'linux') return { release: async () => {} }

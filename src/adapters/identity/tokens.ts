@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { ADMIN_ROLES } from '../../ports/admin.js'
+import { errnoOf, ifThereSync } from '../disk/errno.js'
 import {
   closeSync,
   fsyncSync,
@@ -11,6 +12,8 @@ import {
   rmSync,
   writeSync,
 } from '../disk/files.js'
+import { syncFolder } from '../disk/folder.js'
+import { TEMPORARY } from '../disk/replace-file.js'
 
 /**
  * Tokens this gate issued itself: the file holds hashes only, the token is printed once. Agent tokens
@@ -39,13 +42,8 @@ export const tokensFile = (dir: string): string => join(dir, 'tokens.json')
 
 /** An absent file is an empty list; a damaged one is an error that names it. */
 export function readTokens(dir: string): readonly TokenRecord[] {
-  let text: string
-  try {
-    text = readFileSync(tokensFile(dir), 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
+  const text = ifThereSync(() => readFileSync(tokensFile(dir), 'utf8'))
+  if (text === null) return []
   const parsed: unknown = JSON.parse(text)
   const tokens = (parsed as { tokens?: unknown }).tokens
   if (!Array.isArray(tokens)) throw new Error(`${tokensFile(dir)}: no list of tokens`)
@@ -95,7 +93,7 @@ function changeTokens(
   change: (tokens: readonly TokenRecord[]) => readonly TokenRecord[],
 ): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const temporary = `${tokensFile(dir)}.tmp`
+  const temporary = `${tokensFile(dir)}${TEMPORARY}`
   const file = openNew(temporary)
   try {
     const tokens = change(readTokens(dir))
@@ -108,19 +106,14 @@ function changeTokens(
   } finally {
     closeSync(file)
   }
-  const folder = openSync(dir, 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
-  }
+  syncFolder(dir)
 }
 
 function openNew(path: string): number {
   try {
     return openSync(path, 'wx', 0o600)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (errnoOf(error) !== 'EEXIST') throw error
     throw new Error(`${path} is there: another change is under way, or one was interrupted`)
   }
 }

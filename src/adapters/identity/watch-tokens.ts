@@ -3,30 +3,30 @@ import type { AgentRecord } from './identity.js'
 import { readTokens, tokensFile } from './tokens.js'
 
 /** How long a token or key may still work after it was taken away in another process. */
-const LOOK_EVERY_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 
 /** What a file says about who is known, read again when it changes. */
 export function watchFile<T>(
   path: string,
   read: () => T,
   /** What holds while it cannot be read: a revocation must not be undone by damage. */
-  nobody: T,
+  none: T,
   failed: (error: unknown) => void,
 ): () => T {
-  let known = nobody
+  let known = none
   let version = ''
-  let looked = Number.NEGATIVE_INFINITY
+  let checked = Number.NEGATIVE_INFINITY
   return () => {
     const now = performance.now()
-    if (now - looked < LOOK_EVERY_MS) return known
-    looked = now
+    if (now - checked < CHECK_EVERY_MS) return known
+    checked = now
     const found = versionOf(path)
     if (found === version) return known
     version = found
     try {
       known = read()
     } catch (error) {
-      known = nobody
+      known = none
       failed(error)
     }
     return known

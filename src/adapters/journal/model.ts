@@ -11,8 +11,8 @@ import type {
   JournalLine,
 } from '../../ports/journal.js'
 import type { Signer } from '../../ports/signer.js'
-import type { Appender } from './append.js'
-import type { Extent } from './lines.js'
+import type { Extent } from './read/lines.js'
+import type { Appender } from './write/append.js'
 
 export type JournalOptions = {
   /** The folder; one writer at a time. */
@@ -22,19 +22,22 @@ export type JournalOptions = {
   /** Event keys that seals and snapshots may be signed with: every epoch, retired ones included. */
   readonly keys: readonly PublicKeyRecord[]
   readonly clock: Pick<Clock, 'now'>
-  /** The second place for the newest head; outside `dir`, or it is restored together with it. */
+  /** The file with a second copy of the newest head; outside `dir`, or it is restored together with it. */
   readonly headFile: string | null
   /** Starts without the second head that a journal with lines must have, and makes a new one. */
   readonly acceptMissingHead?: boolean
   /** What is wrong with a line by its own signature; null where nothing is. Asked behind the running gate. */
   readonly lineFault?: (line: JournalLine) => string | null
   /** MUST NOT throw. */
-  readonly report?: (report: JournalReport) => void
+  readonly report?: Report
   readonly segmentBytes?: number
   readonly reserveBytes?: number
   readonly seams?: Seams
   readonly files?: Partial<Files>
 }
+
+/** What lines and heads are checked against. */
+export type Trust = Pick<JournalOptions, 'origin' | 'keys'>
 
 /** An entry as the driver takes it: the vocabulary of types is its writer's (core/journal/entry.ts). */
 export type WrittenEntry = {
@@ -61,7 +64,8 @@ export type OpenedJournal = Omit<Journal, 'append' | 'find' | 'list'> & {
   extent(): Extent
 }
 
-/** What an operator should hear about. */
+export type Report = (report: JournalReport) => void
+/** What an operator should be told. */
 export type JournalReport =
   | {
       readonly kind: 'torn_tail'
@@ -120,3 +124,5 @@ export const SEGMENT_BYTES = 64 * 1024 * 1024
 /** Index entries are numbered with 24 bits, and no id takes fewer than 32 bytes of a line. */
 export const MAX_SEGMENT_BYTES = 512 * 1024 * 1024
 export const RESERVE_BYTES = 4 * 1024 * 1024
+/** Room that must be free besides the reserve before ordinary lines are taken again. */
+export const RESERVE_HEADROOM = 256 * 1024

@@ -1,34 +1,36 @@
 import { GateError } from '../../core/error.js'
-import { type HeadMembers, type SignedHead, signHead } from '../../core/journal/head.js'
+import { type SignedHead, signHead } from '../../core/journal/head.js'
 import { FIRST_PREV, isOrigin } from '../../core/journal/line.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Head } from '../../ports/journal.js'
 import { messageOf, writeFailure } from '../disk/errno.js'
 import { mkdir } from '../disk/files.js'
 import { lockFolder } from '../disk/lock.js'
-import { createAppender } from './append.js'
-import { type Booted, boot } from './boot.js'
-import { createCommitter } from './commit.js'
-import { claimEpoch, type Epoch } from './epoch.js'
-import { findLines } from './find.js'
-import { openHeadWriter } from './head-file.js'
-import { openStore } from './indexes.js'
-import { type End, type Extent, readLines } from './lines.js'
-import { listCapsules } from './list.js'
+import { openReserve } from '../disk/reserve.js'
+import { listCapsules } from './index/list.js'
+import { openStore } from './index/store.js'
 import {
   type JournalOptions,
-  type JournalReport,
   MAX_SEGMENT_BYTES,
   type OpenedJournal,
   RESERVE_BYTES,
+  RESERVE_HEADROOM,
+  type Report,
 } from './model.js'
-import { openReserve } from './reserve.js'
-import { writeSnapshotFile } from './snapshot.js'
-import { createStamp } from './stamp.js'
-import { verifyBehind } from './verify-behind.js'
+import { findLines } from './read/find.js'
+import { type End, type Extent, readLines } from './read/lines.js'
+import { type Booted, boot } from './start/boot.js'
+import { openHeadWriter } from './start/head-file.js'
+import { writeSnapshotFile } from './start/snapshot.js'
+import { verifySegments } from './start/verify-segments.js'
+import { createAppender } from './write/append.js'
+import { createCommitter } from './write/commit.js'
+import { headSigner } from './write/compose.js'
+import { type Epoch, takeEpoch } from './write/epoch.js'
+import { createStamp } from './write/timestamp.js'
 
-/** What has to be let go of, in reverse, when the journal closes or does not come up. */
-type Held = (() => Promise<void>)[]
+/** What is released, in reverse, when the journal closes or does not start. */
+type Held = (() => Promise<unknown>)[]
 
 /** Opens for writing: takes the folder, reads what must be read, refuses what is damaged (DESIGN §5). */
 export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
@@ -41,23 +43,20 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   const held: Held = []
   try {
     let epoch: Epoch | null = null
-    const lock = await lockFolder(
-      dir,
-      'journal',
-      () => epoch?.describe() ?? `pid ${process.pid}, starting`,
-    )
+    const holder = (): string => epoch?.describe() ?? `pid ${process.pid}, starting`
+    const lock = await lockFolder(dir, 'journal', holder)
     held.push(lock.release)
-    epoch = await claimEpoch(dir)
-    const report = (event: JournalReport): void => options.report?.(event)
+    epoch = await takeEpoch(dir)
+    const { report = () => {} } = options
     const booted = await boot(options, report)
     return await start(options, epoch, booted, held, report)
   } catch (error) {
-    await letGo(held)
+    await releaseAll(held)
     throw error
   }
 }
 
-async function letGo(held: Held): Promise<void> {
+async function releaseAll(held: Held): Promise<void> {
   for (const release of held.splice(0).reverse()) await release()
 }
 
@@ -66,7 +65,7 @@ async function start(
   epoch: Epoch,
   booted: Booted,
   held: Held,
-  report: (report: JournalReport) => void,
+  report: Report,
 ): Promise<OpenedJournal> {
   const { dir, origin, signer, headFile, seams = {} } = options
   const { catalog } = booted
@@ -75,7 +74,7 @@ async function start(
     report({ kind: 'head_file_failed', file: headFile ?? '', why })
   const headWriter = headFile === null ? null : await openHeadWriter(headFile, headFailed)
   if (headWriter !== null) held.push(headWriter.close)
-  const reserve = await openReserve(dir, options.reserveBytes ?? RESERVE_BYTES)
+  const reserve = await openReserve(dir, options.reserveBytes ?? RESERVE_BYTES, RESERVE_HEADROOM)
   held.push(reserve.close)
   const stamp = createStamp(options.clock, booted.tail.cursor.at)
   const committer = createCommitter(options, epoch, booted.tail, store, stamp, report)
@@ -99,27 +98,22 @@ async function start(
     segments: catalog.map(({ number, first }) => ({ number, first })),
     tail: end(),
   })
-  if (head().seq === 0) headWriter?.push(firstHead(options, stamp()))
-  const newest = headAtStart(options, booted.tail)
+  const newest = headAtStart(options, booted.tail, stamp)
   if (newest !== null) headWriter?.push(newest)
   // From the first line on, a second head that is missing was there once.
   await headWriter?.settled()
 
   let closing: Promise<void> | null = null
   let damage: string | null = null
-  const verified = verifyBehind(options, booted, store, () => closing !== null).then((result) => {
+  const verified = verifySegments(options, booted, store, () => closing !== null).then((result) => {
     damage = result.damage
     if (damage !== null) report({ kind: 'damaged', why: damage })
     return result
   })
-  held.push(async () => {
-    await verified
-  })
+  held.push(() => verified)
 
   let snapshotting: Promise<unknown> = Promise.resolve()
-  held.push(async () => {
-    await snapshotting
-  })
+  held.push(() => snapshotting)
   const write = async (state: Plain, upTo: Head): Promise<void> => {
     try {
       if (seams.before_snapshot) await seams.before_snapshot()
@@ -145,10 +139,7 @@ async function start(
       const reason = committer.poison()?.message ?? appender.suspended() ?? damage
       return { ok: reason === null, reason }
     },
-    close() {
-      closing ??= letGo(held)
-      return closing
-    },
+    close: () => (closing ??= releaseAll(held)),
     snapshot: booted.snapshot,
     async writeSnapshot(state, upTo = head()) {
       if (upTo.seq > head().seq) throw new TypeError(`line ${upTo.seq} is not durable yet`)
@@ -161,22 +152,23 @@ async function start(
   }
 }
 
-/** Of a journal without lines: what stands in the second place before the first line is written. */
-const firstHead = (options: JournalOptions, time: string): SignedHead =>
-  signedAnew(options, { upto: 0, hash: FIRST_PREV, time, lines: 0, capsules: 0 })
-
 /**
- * The newest head as the second place has it. A seal is a head too, but what it signs is a seal: after a stop right
- * behind one, its members are signed as a head, or the next start would take it for a forged one.
+ * The newest head as the second file has it; before the first line it covers nothing. A seal is a head too, but what
+ * it signs is a seal: after a stop right behind one, its members are signed as a head, or the next start would take it
+ * for a forged one.
  */
-function headAtStart(options: JournalOptions, { head, seal }: Booted['tail']): SignedHead | null {
-  if (head === null || seal === null) return head
-  const { upto, hash, time, lines, capsules } = head
-  return signedAnew(options, { upto, hash, time, lines, capsules })
-}
-
-function signedAnew({ origin, signer }: JournalOptions, members: HeadMembers): SignedHead {
-  const kid = signer.kid('event')
-  const sign = (message: Uint8Array): Uint8Array => signer.sign('event', message)
-  return signHead(members, { origin, kid, sign }).head
+function headAtStart(
+  { origin, signer }: JournalOptions,
+  { head, seal, cursor }: Booted['tail'],
+  stamp: () => string,
+): SignedHead | null {
+  if (cursor.seq > 0 && (head === null || seal === null)) return head
+  const { upto, hash, time, lines, capsules } = head ?? {
+    upto: 0,
+    hash: FIRST_PREV,
+    time: stamp(),
+    lines: 0,
+    capsules: 0,
+  }
+  return signHead({ upto, hash, time, lines, capsules }, headSigner(origin, signer)).head
 }

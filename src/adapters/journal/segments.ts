@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { GateError } from '../../core/error.js'
-import { open, readdir } from '../disk/files.js'
+import { readdir } from '../disk/files.js'
+import { readFully, withFile } from '../disk/with-file.js'
 
 /** Segment files count from 1 without gaps; the number is also in the signed seal. */
 const NAME = /^(\d{8})\.(jsonl|idx)$/
@@ -10,15 +11,14 @@ export const segmentPath = (dir: string, number: number): string => join(dir, se
 export const indexPath = (dir: string, number: number): string =>
   join(dir, `${String(number).padStart(8, '0')}.idx`)
 
-export type Listing = {
-  /** Numbers whose lines are here, ascending and without a gap. */
-  readonly present: readonly number[]
-  /** Numbers before them of which only the index (with the signed seal) is here. */
-  readonly archived: readonly number[]
-}
+/** A segment and the sequence number of its first line (of the line to come, while it is empty). */
+export type Stretch = { readonly number: number; readonly first: number }
 
-/** Segments are archived oldest first: a hole between lines that are here is damage, not an archive. */
-export async function listSegments(dir: string): Promise<Listing> {
+/**
+ * `present`: numbers whose lines are here, ascending. `archived`: those before them, of which only the index with the
+ * signed seal is here. Segments are archived oldest first: a hole between lines that are here is damage.
+ */
+export async function listSegments(dir: string) {
   const lines: number[] = []
   const indexes = new Set<number>()
   for (const name of await readdir(dir)) {
@@ -53,18 +53,11 @@ export async function firstLine(dir: string): Promise<number> {
 const FIRST =
   /^\{"v":[12],"origin":"([^"\\]+)","seq":([1-9]\d{0,15}),"prev":"([0-9a-f]{64})","at":"/
 
-export type FirstLine = { readonly origin: string; readonly seq: number; readonly prev: string }
-
-/** What the first line says of its place in the chain; null for a segment without a whole first line. */
-export async function readFirstLine(file: string): Promise<FirstLine | null> {
-  const handle = await open(file, 'r')
-  try {
-    const buffer = Buffer.alloc(512)
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
-    const match = FIRST.exec(buffer.toString('latin1', 0, bytesRead))
-    if (match === null) return null
-    return { origin: match[1] as string, seq: Number(match[2]), prev: match[3] as string }
-  } finally {
-    await handle.close()
-  }
+/** What the first line says of its position in the chain; null for a segment without a whole first line. */
+export async function readFirstLine(file: string) {
+  const buffer = Buffer.alloc(512)
+  const length = await withFile(file, 'r', (handle) => readFully(handle, buffer, 0))
+  const match = FIRST.exec(buffer.toString('latin1', 0, length))
+  if (match === null) return null
+  return { origin: match[1] as string, seq: Number(match[2]), prev: match[3] as string }
 }

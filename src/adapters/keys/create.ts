@@ -1,10 +1,28 @@
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { resolve } from 'node:path'
+import { hex } from '../../core/bytes/hex.js'
 import { GateError } from '../../core/error.js'
+import { thumbprint } from '../../core/statement/keys.js'
+import type { SigningPurpose } from '../../ports/signer.js'
+import { nodeCrypto } from '../crypto-node.js'
 import { existsSync } from '../disk/files.js'
 import { makeFolder } from '../disk/folder.js'
+import { replaceFileSync } from '../disk/replace-file.js'
 import { exclusively, refuseOpenDirectory } from './files.js'
-import { destroyRemnants, keyringPath, type OwnKey, PURPOSES, writeKeyring } from './keyring.js'
-import { type KeyOptions, makeKey } from './make.js'
+import {
+  destroyRemnants,
+  type KeyStep,
+  keyringPath,
+  type OwnKey,
+  PURPOSES,
+  privatePath,
+  writeKeyring,
+} from './keyring.js'
+
+export type KeyOptions = {
+  readonly now?: () => number
+  readonly onStep?: (step: KeyStep) => void
+}
 
 /** One key per purpose, epoch 1. Keys are there from the moment the keyring has its name. */
 export async function createKeys(
@@ -21,8 +39,33 @@ export async function createKeys(
     destroyRemnants(dir, [])
     const validFrom = new Date(now()).toISOString()
     const keys = PURPOSES.map((purpose) => makeKey(dir, purpose, 1, validFrom, onStep))
-    writeKeyring(dir, keys, () => onStep('keyring_temporary'))
-    onStep('keyring_written')
+    writeKeyring(dir, keys, onStep)
     return keys
   })
+}
+
+/** The private half is durable before any keyring names the public one. */
+export function makeKey(
+  dir: string,
+  purpose: SigningPurpose,
+  epoch: number,
+  valid_from: string,
+  onStep: (step: KeyStep) => void,
+): OwnKey {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' })
+  replaceFileSync(privatePath(dir, { purpose, epoch }), pem.toString(), 0o600, () =>
+    onStep('private_temporary'),
+  )
+  onStep('private_written')
+  const { kid, public_key } = publicHalf(privateKey)
+  return { kid, alg: -8, public_key, purpose, status: 'active', epoch, valid_from }
+}
+
+const ED25519_SPKI_HEAD = 12
+
+export function publicHalf(key: KeyObject): Pick<OwnKey, 'kid' | 'public_key'> {
+  const der = createPublicKey(key).export({ format: 'der', type: 'spki' })
+  const raw = der.subarray(ED25519_SPKI_HEAD)
+  return { kid: hex(thumbprint('ed25519', raw, nodeCrypto)), public_key: hex(raw) }
 }

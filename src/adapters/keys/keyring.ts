@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { GateError } from '../../core/error.js'
 import { type PublicKeyRecord, parseKeyring } from '../../core/statement/keys.js'
 import type { SigningPurpose } from '../../ports/signer.js'
-import { isMissing } from '../disk/errno.js'
+import { ifThereSync } from '../disk/errno.js'
 import { readdirSync, readFileSync } from '../disk/files.js'
 import { replaceFileSync } from '../disk/replace-file.js'
 import { destroy } from './files.js'
@@ -14,16 +14,24 @@ import { destroy } from './files.js'
  */
 export const PURPOSES: readonly SigningPurpose[] = ['statement', 'event', 'webhook']
 
+/** A seam per durable step, so that a test can end the process exactly there. */
+export type KeyStep =
+  | 'private_temporary'
+  | 'private_written'
+  | 'keyring_temporary'
+  | 'keyring_written'
+  | 'private_overwritten'
+  | 'private_destroyed'
+
 export type OwnKey = PublicKeyRecord & {
   readonly purpose: SigningPurpose
   readonly epoch: number
   readonly valid_from: string
 }
 
-const KEYRING = 'keyring.json'
 const OWN_FILE = /^(?:(?:statement|event|webhook)-[1-9][0-9]*\.key(?:\.tmp)?|keyring\.json\.tmp)$/
 
-export const keyringPath = (dir: string): string => join(dir, KEYRING)
+export const keyringPath = (dir: string): string => join(dir, 'keyring.json')
 export const privateName = (key: Pick<OwnKey, 'purpose' | 'epoch'>): string =>
   `${key.purpose}-${key.epoch}.key`
 export const privatePath = (dir: string, key: Pick<OwnKey, 'purpose' | 'epoch'>): string =>
@@ -32,11 +40,15 @@ export const privatePath = (dir: string, key: Pick<OwnKey, 'purpose' | 'epoch'>)
 /** All epochs, oldest first. */
 export function listKeys(dir: string): readonly OwnKey[] {
   const path = keyringPath(dir)
-  const read = parseKeyring(readOr(path))
+  const text = ifThereSync(() => readFileSync(path, 'utf8'))
+  if (text === null) {
+    throw new GateError('missing', `${path} is missing: run  capsule-gate keys create`)
+  }
+  const read = parseKeyring(text)
   if (!read.ok) throw new GateError('damaged', `${path}: ${read.path} ${read.detail}`)
   const keys = read.keys.map((key) => own(key, path))
   for (const purpose of PURPOSES) {
-    if (keys.filter((key) => key.purpose === purpose && key.status === 'active').length !== 1) {
+    if (keys.filter(isActive(purpose)).length !== 1) {
       throw new GateError('damaged', `${path}: not exactly one active ${purpose} key`)
     }
   }
@@ -48,8 +60,13 @@ export const exportKeyring = (dir: string): { readonly keys: readonly PublicKeyR
   keys: listKeys(dir),
 })
 
+const isActive =
+  (purpose: SigningPurpose) =>
+  (key: OwnKey): boolean =>
+    key.purpose === purpose && key.status === 'active'
+
 export const activeKey = (keys: readonly OwnKey[], purpose: SigningPurpose): OwnKey => {
-  const found = keys.find((key) => key.purpose === purpose && key.status === 'active')
+  const found = keys.find(isActive(purpose))
   if (found === undefined) throw new GateError('damaged', `no active ${purpose} key`)
   return found
 }
@@ -57,9 +74,12 @@ export const activeKey = (keys: readonly OwnKey[], purpose: SigningPurpose): Own
 export function writeKeyring(
   dir: string,
   keys: readonly OwnKey[],
-  beforeRename?: () => void,
+  onStep: (step: KeyStep) => void,
 ): void {
-  replaceFileSync(keyringPath(dir), `${JSON.stringify({ keys }, null, 2)}\n`, 0o644, beforeRename)
+  replaceFileSync(keyringPath(dir), `${JSON.stringify({ keys }, null, 2)}\n`, 0o644, () =>
+    onStep('keyring_temporary'),
+  )
+  onStep('keyring_written')
 }
 
 /** Only under the lock: a file that is not named yet may belong to a rotation under way. */
@@ -67,15 +87,6 @@ export function destroyRemnants(dir: string, keys: readonly OwnKey[]): void {
   const wanted = new Set(keys.filter((key) => key.status === 'active').map(privateName))
   for (const name of readdirSync(dir)) {
     if (OWN_FILE.test(name) && !wanted.has(name)) destroy(join(dir, name))
-  }
-}
-
-function readOr(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (!isMissing(error)) throw error
-    throw new GateError('missing', `${path} is missing: run  capsule-gate keys create`)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { SigningPurpose } from '../../ports/signer.js'
+import { type KeyOptions, makeKey } from './create.js'
 import { destroy, exclusively, refuseOpenDirectory } from './files.js'
 import {
   activeKey,
@@ -8,7 +9,6 @@ import {
   privatePath,
   writeKeyring,
 } from './keyring.js'
-import { type KeyOptions, makeKey } from './make.js'
 
 export type Rotated = { readonly retired: OwnKey; readonly active: OwnKey }
 
@@ -34,10 +34,7 @@ export async function rotateKeys(
     const active = makeKey(dir, purpose, old.epoch + 1, at, onStep)
     const retired: OwnKey = { ...old, status: 'retired', valid_to: at }
     const others = keys.filter((key) => key !== old)
-    writeKeyring(dir, [...others, retired, active].sort(byPurposeAndEpoch), () =>
-      onStep('keyring_temporary'),
-    )
-    onStep('keyring_written')
+    writeKeyring(dir, [...others, retired, active].sort(byPurposeAndEpoch), onStep)
     destroy(privatePath(dir, old), () => onStep('private_overwritten'))
     onStep('private_destroyed')
     return { retired, active }

@@ -1,13 +1,11 @@
-import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { fromHex, hex } from '../../core/bytes/hex.js'
 import { GateError } from '../../core/error.js'
-import { thumbprint } from '../../core/statement/keys.js'
 import type { Signer, SigningPurpose } from '../../ports/signer.js'
-import { nodeCrypto } from '../crypto-node.js'
 import { statSync } from '../disk/files.js'
+import { publicHalf } from './create.js'
 import { destroy, readPrivate, refuseOpenDirectory } from './files.js'
 import { activeKey, keyringPath, listKeys, type OwnKey, PURPOSES, privatePath } from './keyring.js'
-import { ED25519_SPKI_HEAD } from './make.js'
 
 type Held = {
   readonly stamp: string
@@ -65,7 +63,7 @@ function stampOf(dir: string): string {
 
 function load(dir: string, purpose: SigningPurpose): Held {
   for (;;) {
-    // The stamp is taken first: a rotation during the reading is seen, here or at the next look.
+    // The stamp is taken first: a rotation during the reading is seen, here or at the next check.
     const stamp = stampOf(dir)
     try {
       return { stamp, ...privateHalf(dir, activeKey(listKeys(dir), purpose)), named: false }
@@ -75,15 +73,12 @@ function load(dir: string, purpose: SigningPurpose): Held {
   }
 }
 
-function privateHalf(dir: string, record: OwnKey): { kid: Uint8Array; key: KeyObject } {
+function privateHalf(dir: string, record: OwnKey): Pick<Held, 'kid' | 'key'> {
   const path = privatePath(dir, record)
   const key = parsed(readPrivate(path), path)
-  const raw = createPublicKey(key)
-    .export({ format: 'der', type: 'spki' })
-    .subarray(ED25519_SPKI_HEAD)
+  const half = publicHalf(key)
   const kid = fromHex(record.kid)
-  const own = hex(thumbprint('ed25519', raw, nodeCrypto)) === record.kid
-  if (kid === null || !own || hex(raw) !== record.public_key) {
+  if (kid === null || half.kid !== record.kid || half.public_key !== record.public_key) {
     throw new GateError('damaged', `${path} is not the private half of key ${record.kid}`)
   }
   return { kid, key }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { existsSync } from '../../adapters/disk/files.js'
-import { type Adoption, adoptJournal, type Examined } from '../../adapters/journal/adopt.js'
+import { type Adoption, adoptJournal, type Examined } from '../../adapters/journal/start/adopt.js'
 import { exportKeyring } from '../../adapters/keys/keyring.js'
 import { openSigner } from '../../adapters/keys/signer.js'
 import { ownSignatureFault } from '../../core/journal/own-signature.js'

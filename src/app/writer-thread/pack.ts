@@ -1,6 +1,6 @@
-import { listedOf } from '../../adapters/journal/listed.js'
+import { listedOf } from '../../adapters/journal/index/listed.js'
 import type { DriverEntry } from '../../adapters/journal/model.js'
-import type { HandedEntry } from '../../adapters/journal/seal-entry.js'
+import type { HandedEntry } from '../../adapters/journal/write/entry.js'
 import type { EvidencePart, EvidenceRecord } from '../../ports/evidence.js'
 
 /** A record as a flat list: threads copy value by value, and with the name of every member it takes twice as long. */

@@ -1,5 +1,5 @@
 import type { JournalReport, OpenedJournal } from '../../adapters/journal/model.js'
-import type { HandedEntry } from '../../adapters/journal/seal-entry.js'
+import type { HandedEntry } from '../../adapters/journal/write/entry.js'
 import { GateError } from '../../core/error.js'
 import type { Evidence } from '../../ports/evidence.js'
 import type { Head, Journal } from '../../ports/journal.js'

@@ -10,7 +10,7 @@ import {
   rm,
 } from '../../adapters/disk/files.js'
 import { lockFolder } from '../../adapters/disk/lock.js'
-import { readIndexHeader, VERSION } from '../../adapters/journal/index-file.js'
+import { readIndexHeader, VERSION } from '../../adapters/journal/index/index-file.js'
 import { indexPath, segmentName, segmentPath } from '../../adapters/journal/segments.js'
 import { ifLocked } from '../access/data-folder.js'
 import { printResult, UsageError } from '../output/print.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createReadStream, existsSync, open, statSync } from '../../adapters/disk/files.js'
-import { type ReadLine, readJournal } from '../../adapters/journal/read.js'
+import { type ReadLine, readJournal } from '../../adapters/journal/read/read-journal.js'
 import { listSegments, segmentPath } from '../../adapters/journal/segments.js'
 import { UsageError } from '../output/print.js'
 import { progress } from '../output/progress.js'

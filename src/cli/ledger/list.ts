@@ -1,5 +1,5 @@
 import { writeFileSync } from '../../adapters/disk/files.js'
-import { openCapsuleFiles } from '../../adapters/journal/list-files.js'
+import { openCapsuleFiles } from '../../adapters/journal/index/capsule-files.js'
 import { VERDICT_CLASSES } from '../../core/capsule/registries.js'
 import { type Line, readLine } from '../../core/journal/vocabulary.js'
 import { statementOf } from '../../gate/operate/prove.js'

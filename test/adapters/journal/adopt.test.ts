@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
-import type { Adoption, Examined } from '../../../src/adapters/journal/adopt.js'
+import type { Adoption, Examined } from '../../../src/adapters/journal/start/adopt.js'
 import { exportKeyring } from '../../../src/adapters/keys/keyring.js'
 import { adoptData } from '../../../src/app/data/adopt.js'
 import { leafHash } from '../../../src/core/journal/line.js'

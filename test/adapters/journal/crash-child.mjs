@@ -4,7 +4,7 @@
  */
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { writeSync } from 'node:fs'
-import { openJournal } from '../../../dist/adapters/journal/index.js'
+import { openJournal } from '../../../dist/adapters/journal/open.js'
 
 const { dir, headFile, seam, visit, segmentBytes, privatePem } = JSON.parse(process.argv[2])
 const privateKey = createPrivateKey(privatePem)

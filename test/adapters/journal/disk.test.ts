@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import type { JournalReport, OpenedJournal } from '../../../src/adapters/journal/index.js'
-import { readJournal } from '../../../src/adapters/journal/index.js'
+import type { JournalReport, OpenedJournal } from '../../../src/adapters/journal/model.js'
+import { readJournal } from '../../../src/adapters/journal/read/read-journal.js'
 import { allLines, checkChain, makePlace, note, type Place, rawLines } from './harness.js'
 
 const mounts = spawnSync('mount', ['--version']).status === 0 && process.getuid?.() === 0

@@ -10,12 +10,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type {
+  DriverEntry,
   JournalOptions,
   JournalReport,
   OpenedJournal,
-} from '../../../src/adapters/journal/index.js'
-import { openJournal } from '../../../src/adapters/journal/index.js'
-import type { DriverEntry } from '../../../src/adapters/journal/model.js'
+} from '../../../src/adapters/journal/model.js'
+import { openJournal } from '../../../src/adapters/journal/open.js'
 import type { PublicKeyRecord } from '../../../src/core/statement/keys.js'
 import type { JournalLine } from '../../../src/ports/journal.js'
 import type { Signer } from '../../../src/ports/signer.js'

@@ -3,9 +3,8 @@ import { readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/prom
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { OpenedJournal } from '../../../src/adapters/journal/index.js'
-import { openCapsuleFiles } from '../../../src/adapters/journal/list-files.js'
-import type { DriverEntry } from '../../../src/adapters/journal/model.js'
+import { openCapsuleFiles } from '../../../src/adapters/journal/index/capsule-files.js'
+import type { DriverEntry, OpenedJournal } from '../../../src/adapters/journal/model.js'
 import type { CapsuleFilter, JournalLine } from '../../../src/ports/journal.js'
 import { allLines, makePlace, note, type Place, rawLines } from './harness.js'
 

@@ -1,7 +1,7 @@
 import { appendFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { type ReadLine, readJournal } from '../../../src/adapters/journal/index.js'
+import { type ReadLine, readJournal } from '../../../src/adapters/journal/read/read-journal.js'
 import { makePlace, note, type Place, rawLines } from './harness.js'
 
 let place: Place

@@ -3,7 +3,7 @@ import { appendFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { openJournal } from '../../../src/adapters/journal/index.js'
+import { openJournal } from '../../../src/adapters/journal/open.js'
 import { checkChain, KEYS, makePlace, note, type Place, rawLines } from './harness.js'
 
 let place: Place
@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => place.clean())
 
 const BUILD = pathToFileURL(
-  join(import.meta.dirname, '../../../dist/adapters/journal/index.js'),
+  join(import.meta.dirname, '../../../dist/adapters/journal/open.js'),
 ).href
 
 /** Another process that opens the folder, appends one line, says so, and ends. */

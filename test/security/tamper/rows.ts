@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { newTree } from '../../../src/adapters/journal/hash.js'
+import { newTree } from '../../../src/adapters/journal/read/hash.js'
 import {
   type HeadMembers,
   type HeadSigner,

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readJournal } from '../../../adapters/journal/read.js'
+import { readJournal } from '../../../adapters/journal/read/read-journal.js'
 import { OBSERVE_ALL } from '../../../app/judges/observe-all.js'
 import { readCapturedHead } from '../../../core/call/capture.js'
 import { readLine } from '../../../core/journal/vocabulary.js'
