@@ -50,8 +50,11 @@ export type KeptHeads = {
   readonly damage: string | null
 }
 
-/** Null when there is no file yet. A file without one good slot is damage, not a first start. */
-export async function readHeadFile(path: string): Promise<KeptHeads | null> {
+/**
+ * Null when there is no file yet. A file without one good slot is damage, not a first start, unless the journal has
+ * no line: a power loss before the first head was synced may leave anything.
+ */
+export async function readHeadFile(path: string, hasLines = true): Promise<KeptHeads | null> {
   let handle: FileHandle
   try {
     handle = await open(path, 'r')
@@ -64,6 +67,7 @@ export async function readHeadFile(path: string): Promise<KeptHeads | null> {
   const newest = slots[newer]
   const older = slots[1 - newer] ?? null
   if (newest === null) {
+    if (!hasLines) return null
     throw new JournalError(
       'head_file',
       'the second head cannot be read: check the journal against a copy of yours, then delete this file',
@@ -105,7 +109,7 @@ export async function openHeadWriter(
   const found = await readSlots(handle)
   // What stands behind the slots was told at the start, and would be at each.
   if (found.text.length > 2 * SLOT) await handle.truncate(2 * SLOT)
-  let isNew = found.text === ''
+  let isNew = found.slots.every((head) => head === null)
   let slot = 1 - found.newer
   const write = (head: SignedHead, to: number) => handle.write(encode(head), 0, SLOT, to * SLOT)
   const drain = async (): Promise<void> => {

@@ -1,4 +1,5 @@
 import { FIRST_PREV } from '../../core/journal/line.js'
+import { stat } from '../disk/files.js'
 import type { Catalog } from './catalog.js'
 import type { Cursor } from './chain.js'
 import { archivedSeal } from './check-seal.js'
@@ -17,6 +18,8 @@ export type Layout = {
   readonly present: readonly { readonly number: number; readonly before: Cursor | null }[]
   /** There is no segment yet: the one that is present has no file. */
   readonly isNew: boolean
+  /** False only where the journal is one empty file, or none. */
+  readonly hasLines: boolean
 }
 
 export async function readLayout(options: JournalOptions): Promise<Layout> {
@@ -45,5 +48,7 @@ export async function readLayout(options: JournalOptions): Promise<Layout> {
       contents: null,
     })
   }
-  return { base, counted, catalog, present, isNew }
+  const isFirst = numbers.length === 1 && numbers[0] === 1
+  const hasLines = !isFirst || (!isNew && (await stat(segmentPath(dir, 1))).size > 0)
+  return { base, counted, catalog, present, isNew, hasLines }
 }

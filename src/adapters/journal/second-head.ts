@@ -17,9 +17,10 @@ export type SecondHead = Head & {
 export async function readSecondHead(
   { headFile, origin, keys }: JournalOptions,
   report: (report: JournalReport) => void,
+  hasLines = true,
 ): Promise<SecondHead | null> {
   if (headFile === null) return null
-  const kept = await readHeadFile(headFile)
+  const kept = await readHeadFile(headFile, hasLines)
   if (kept === null) return null
   const { newest, older, damage } = kept
   // The older one is not needed, but who changed it could write to the file.
