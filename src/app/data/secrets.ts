@@ -6,6 +6,7 @@ import {
   fsyncSync,
   openSync,
   readFileSync,
+  renameSync,
   statSync,
   writeSync,
 } from '../../adapters/disk/files.js'
@@ -25,13 +26,16 @@ export function ownSecret(path: string, bytes: number): Buffer {
   return secret
 }
 
+/** It has its name only once it is whole: a name without its content would stop every later start. */
 function create(path: string, bytes: number): void {
-  const file = openSync(path, 'wx', 0o600)
+  const temporary = `${path}.tmp`
+  const file = openSync(temporary, 'w', 0o600)
   try {
     writeSync(file, `${randomBytes(bytes).toString('hex')}\n`)
     fsyncSync(file)
   } finally {
     closeSync(file)
   }
+  renameSync(temporary, path)
   syncFolder(dirname(path))
 }
