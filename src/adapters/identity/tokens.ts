@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import {
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
   writeSync,
 } from '../disk/files.js'
+import { makeFolder } from '../disk/make-folder.js'
 
 /**
  * Tokens this gate issued itself: the file holds hashes only, the token is printed once. Agent tokens
@@ -101,7 +101,7 @@ function changeTokens(
   dir: string,
   change: (tokens: readonly TokenRecord[]) => readonly TokenRecord[],
 ): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  makeFolder(dir)
   const temporary = `${tokensFile(dir)}.tmp`
   const file = openNew(temporary)
   try {

@@ -1,6 +1,6 @@
-import { dirname, resolve } from 'node:path'
-import { existsSync, mkdirSync } from '../disk/files.js'
-import { KeyError, refuseOpenDirectory, syncDirectory } from './files.js'
+import { existsSync } from '../disk/files.js'
+import { makeFolder } from '../disk/make-folder.js'
+import { KeyError, refuseOpenDirectory } from './files.js'
 import { destroyRemnants, keyringPath, type OwnKey, PURPOSES, writeKeyring } from './keyring.js'
 import { exclusively } from './lock.js'
 import { type KeyOptions, makeKey } from './make.js'
@@ -11,9 +11,7 @@ export async function createKeys(
   options: KeyOptions = {},
 ): Promise<readonly OwnKey[]> {
   const { now = Date.now, onStep = () => {} } = options
-  if (mkdirSync(dir, { recursive: true, mode: 0o700 }) !== undefined) {
-    syncDirectory(dirname(resolve(dir)))
-  }
+  makeFolder(dir)
   refuseOpenDirectory(dir)
   return exclusively(dir, () => {
     if (existsSync(keyringPath(dir))) {

@@ -3,12 +3,12 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   writeSync,
 } from '../disk/files.js'
+import { makeFolder } from '../disk/make-folder.js'
 import { apply, dump, emptyState, type OutboxRecord, type OutboxState } from './state.js'
 
 /**
@@ -48,7 +48,7 @@ export function readOutbox(folder: string): OutboxState | null {
 
 /** Begins the file anew with this state; from here on the records are applied to it. */
 export function openOutbox(folder: string, state: OutboxState): OutboxFile {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const path = join(folder, FILE)
   let file = rewrite(path, state)
   let { size } = file

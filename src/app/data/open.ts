@@ -1,6 +1,7 @@
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { existsSync } from '../../adapters/disk/files.js'
+import { makeFolder } from '../../adapters/disk/make-folder.js'
 import type { JournalReport } from '../../adapters/journal/model.js'
 import { createKeys } from '../../adapters/keys/create.js'
 import { exportKeyring, keyringPath } from '../../adapters/keys/keyring.js'
@@ -25,7 +26,6 @@ import {
   type Stores,
   type StoresPlace,
 } from '../writer-thread/stores.js'
-import { makeFolder } from './make-folder.js'
 import { ownSecret } from './secrets.js'
 
 /** Everything of a gate that outlives the process, opened and folded. */
@@ -71,7 +71,7 @@ export type Recorder =
 export async function openData(options: DataOptions): Promise<Data> {
   const { dir } = options
   const folder = (name: string): string => join(dir, name)
-  for (const name of ['keys', 'journal', 'evidence']) makeFolder(resolve(dir, name))
+  for (const name of ['keys', 'journal', 'evidence']) makeFolder(folder(name))
   if (!existsSync(keyringPath(folder('keys')))) await createKeys(folder('keys'))
   const signer = openSigner(folder('keys'))
   const keys = (): readonly PublicKeyRecord[] => exportKeyring(folder('keys')).keys
