@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { fsyncSync, mkdirSync } from './files.js'
 import { withFileSync } from './with-file.js'
 
@@ -8,9 +8,10 @@ export function syncFolder(folder: string): void {
 }
 
 /** A private folder that a power loss does not take: each new name on the way to it is synced where it stands. */
-export function makeFolder(path: string): void {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 })
-  if (first === undefined) return
+export function makeFolder(folder: string): void {
+  const path = resolve(folder)
+  // Its own name is synced even where it was there: the process that made it may have been killed before it did.
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 }) ?? path
   for (let made = path; ; made = dirname(made)) {
     syncFolder(dirname(made))
     if (made === first) return

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import {
   fsyncSync,
+  linkSync,
   rename,
   renameSync,
   rmSync,
@@ -43,14 +45,30 @@ export function replaceFileSync(
 ): void {
   const temporary = `${path}${TEMPORARY}`
   rmSync(temporary, { force: true })
+  writeNew(temporary, content, mode)
+  beforeRename?.()
+  renameSync(temporary, path)
+  syncFolder(dirname(path))
+}
+
+/** A file that is made once. It has its name only when it is whole, and of two processes at once one is refused. */
+export function createFileSync(path: string, content: Uint8Array | string): void {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}${TEMPORARY}`
+  try {
+    writeNew(temporary, content, 0o600)
+    linkSync(temporary, path)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+  syncFolder(dirname(path))
+}
+
+function writeNew(path: string, content: Uint8Array | string, mode: number): void {
   const write = (fd: number): void => {
     writeFileSync(fd, content)
     fsyncSync(fd)
   }
-  withFileSync(temporary, 'wx', write, mode)
-  beforeRename?.()
-  renameSync(temporary, path)
-  syncFolder(dirname(path))
+  withFileSync(path, 'wx', write, mode)
 }
 
 export function removeFileSync(path: string): void {

@@ -109,6 +109,8 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
       ftruncateSync(fd, slots * SLOT_BYTES)
       findings.push(`${file}: ${size - slots * SLOT_BYTES} torn bytes at the end were cut`)
     }
+    // A kill leaves slots that no sync confirmed; from here on records rely on them.
+    fdatasyncSync(fd)
   }
 
   function read(number: number, count = 1): Buffer {

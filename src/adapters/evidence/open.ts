@@ -50,8 +50,8 @@ export async function openEvidence(options: EvidenceOptions): Promise<OpenedEvid
   for (const folder of [dir, ...Object.values(folders)]) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
-  // A folder is durable when the one it stands in was synced.
-  for (const folder of [dirname(dir), dir]) syncFolder(folder)
+  // A folder is durable when the one it stands in was synced, and so is a file that a killed process had just made.
+  for (const folder of [dirname(dir), dir, ...Object.values(folders)]) syncFolder(folder)
   const lock = await lockFolder(dir, 'evidence')
   try {
     return opened(options, seams, folders, lock)

@@ -5,14 +5,13 @@ import { errnoOf, ifThereSync } from '../disk/errno.js'
 import {
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
   writeSync,
 } from '../disk/files.js'
-import { syncFolder } from '../disk/folder.js'
+import { makeFolder, syncFolder } from '../disk/folder.js'
 import { TEMPORARY } from '../disk/replace-file.js'
 
 /**
@@ -92,7 +91,7 @@ function changeTokens(
   dir: string,
   change: (tokens: readonly TokenRecord[]) => readonly TokenRecord[],
 ): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  makeFolder(dir)
   const temporary = `${tokensFile(dir)}${TEMPORARY}`
   const file = openNew(temporary)
   try {

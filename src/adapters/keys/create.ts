@@ -1,5 +1,4 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { resolve } from 'node:path'
 import { hex } from '../../core/bytes/hex.js'
 import { GateError } from '../../core/error.js'
 import { thumbprint } from '../../core/statement/keys.js'
@@ -30,7 +29,7 @@ export async function createKeys(
   options: KeyOptions = {},
 ): Promise<readonly OwnKey[]> {
   const { now = Date.now, onStep = () => {} } = options
-  makeFolder(resolve(dir))
+  makeFolder(dir)
   refuseOpenDirectory(dir)
   return exclusively(dir, () => {
     if (existsSync(keyringPath(dir))) {

@@ -3,19 +3,20 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   writeSync,
 } from '../disk/files.js'
+import { makeFolder } from '../disk/folder.js'
 import { apply, dump, emptyState, type OutboxRecord, type OutboxState } from './state.js'
 
 /**
  * The outbox on disk: the state at some moment, then one record per line. It is not synced line by
  * line, because it need not be: a crash that takes the end of the file puts the outbox back to an
  * earlier moment, and from there the journal's lines are read again. That costs a repetition, never
- * an event. What must not happen is a hole, so reading ends at the first line that is not whole.
+ * an event. What must not happen is a hole, so reading ends at the first line that is not whole. Only what
+ * says from where an endpoint is served is synced: without it the endpoint would begin at a later line.
  */
 export type OutboxFile = {
   /** Applied whatever happens; throws when they could not be written, and then writes all of it next time. */
@@ -48,7 +49,7 @@ export function readOutbox(folder: string): OutboxState | null {
 
 /** Begins the file anew with this state; from here on the records are applied to it. */
 export function openOutbox(folder: string, state: OutboxState): OutboxFile {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const path = join(folder, FILE)
   let file = rewrite(path, state)
   let { size } = file
@@ -74,6 +75,7 @@ export function openOutbox(folder: string, state: OutboxState): OutboxFile {
       try {
         for (let at = 0; at < bytes.length; ) at += writeSync(file.fd, bytes, at)
         size += bytes.length
+        if (records.some(({ t }) => t === 'endpoint')) fsyncSync(file.fd)
       } catch (error) {
         gap = true
         throw error

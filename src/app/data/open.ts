@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { existsSync } from '../../adapters/disk/files.js'
 import { makeFolder } from '../../adapters/disk/folder.js'
@@ -71,7 +71,7 @@ export type Recorder =
 export async function openData(options: DataOptions): Promise<Data> {
   const { dir } = options
   const folder = (name: string): string => join(dir, name)
-  for (const name of ['keys', 'journal', 'evidence']) makeFolder(resolve(dir, name))
+  for (const name of ['keys', 'journal', 'evidence']) makeFolder(folder(name))
   if (!existsSync(keyringPath(folder('keys')))) await createKeys(folder('keys'))
   const signer = openSigner(folder('keys'))
   const keys = (): readonly PublicKeyRecord[] => exportKeyring(folder('keys')).keys

@@ -1,20 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { dirname } from 'node:path'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  statSync,
-  writeSync,
-} from '../../adapters/disk/files.js'
-import { syncFolder } from '../../adapters/disk/folder.js'
+import { existsSync, readFileSync, statSync } from '../../adapters/disk/files.js'
+import { createFileSync } from '../../adapters/disk/replace-file.js'
 import { GateError } from '../../core/error.js'
 
 /** A secret of this installation: made once, kept with mode 0600, refused when others may read it. */
 export function ownSecret(path: string, bytes: number): Buffer {
-  if (!existsSync(path)) create(path, bytes)
+  // A name without its content would stop every later start, so the file is made whole or not at all.
+  if (!existsSync(path)) createFileSync(path, `${randomBytes(bytes).toString('hex')}\n`)
   if ((statSync(path).mode & 0o077) !== 0) {
     throw new GateError('key_unusable', `${path} may be read by others: chmod 600 ${path}`)
   }
@@ -23,15 +15,4 @@ export function ownSecret(path: string, bytes: number): Buffer {
     throw new GateError('key_unusable', `${path} does not hold ${bytes} bytes of hex`)
   }
   return secret
-}
-
-function create(path: string, bytes: number): void {
-  const file = openSync(path, 'wx', 0o600)
-  try {
-    writeSync(file, `${randomBytes(bytes).toString('hex')}\n`)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  syncFolder(dirname(path))
 }

@@ -1,4 +1,5 @@
-import { type Image, openDisk } from './disk.js'
+import { openDisk } from './disk.js'
+import type { Image } from './inodes.js'
 import { octetsOf, traceScript } from './strace.js'
 
 /** What a script had told by some moment, and what of its folder no power loss could take at that moment. */

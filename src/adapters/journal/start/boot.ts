@@ -38,7 +38,7 @@ export async function boot(options: JournalOptions, report: Report): Promise<Boo
   const read = await readSnapshotFile(dir, origin, options.keys)
   if (read.kind === 'ignored') report({ kind: 'snapshot_ignored', why: read.why })
   const snapshot = read.kind === 'signed' ? read.snapshot : null
-  const second = await readSecondHead(options, report)
+  const second = await readSecondHead(options, report, layout.hasLines)
   const start = snapshot === null ? 0 : startFor(snapshot, layout)
   let pass = await readFrom(options, layout, start ?? 0, snapshot, second)
   const end = pass.cover.cursor

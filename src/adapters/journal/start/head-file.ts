@@ -52,14 +52,18 @@ export type KeptHeads = {
   readonly damage: string | null
 }
 
-/** Null when there is no file yet. A file without one good slot is damage, not a first start. */
-export async function readHeadFile(path: string): Promise<KeptHeads | null> {
+/**
+ * Null when there is no file yet. A file without one good slot is damage, not a first start, unless the journal has
+ * no line: a power loss before the first head was synced may leave anything.
+ */
+export async function readHeadFile(path: string, hasLines = true): Promise<KeptHeads | null> {
   const read = await ifThere(withFile(path, 'r', readSlots))
   if (read === null || read.text === '') return null
   const { text, slots, newer } = read
   const newest = slots[newer]
   const older = slots[1 - newer] ?? null
   if (newest === null) {
+    if (!hasLines) return null
     throw new GateError(
       'head_file',
       'the second head cannot be read: check the journal against a copy of yours, then delete this file',
@@ -90,7 +94,7 @@ export async function openHeadWriter(path: string, failed: (why: string) => void
   const found = await readSlots(handle)
   // What stands behind the slots was reported at this start, and would be at each.
   if (found.text.length > 2 * SLOT) await handle.truncate(2 * SLOT)
-  let isNew = found.text === ''
+  let isNew = found.slots.every((head) => head === null)
   let slot = 1 - found.newer
   const write = (head: SignedHead, to: number) => handle.write(encode(head), 0, SLOT, to * SLOT)
   const drain = async (): Promise<void> => {

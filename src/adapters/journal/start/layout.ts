@@ -3,6 +3,7 @@ import type { SealMembers } from '../../../core/journal/head.js'
 import { FIRST_PREV } from '../../../core/journal/line.js'
 import { readSeal } from '../../../core/journal/seal.js'
 import { nodeCrypto } from '../../crypto-node.js'
+import { stat } from '../../disk/files.js'
 import { readIndexHeader } from '../index/index-file.js'
 import type { Catalog } from '../index/store.js'
 import type { JournalOptions, Trust } from '../model.js'
@@ -22,6 +23,8 @@ export type Layout = {
   readonly present: readonly { readonly number: number; readonly before: Cursor | null }[]
   /** There is no segment yet: the one that is present has no file. */
   readonly isNew: boolean
+  /** False only where the journal is one empty file, or none. */
+  readonly hasLines: boolean
 }
 
 export async function readLayout(options: Pick<JournalOptions, 'dir'> & Trust): Promise<Layout> {
@@ -46,7 +49,9 @@ export async function readLayout(options: Pick<JournalOptions, 'dir'> & Trust): 
     const first = (own?.seq ?? base.seq) + 1
     catalog.push({ number, first, archived: false, contents: null })
   }
-  return { base, counted, catalog, present, isNew }
+  const isFirst = numbers.length === 1 && numbers[0] === 1
+  const hasLines = !isFirst || (!isNew && (await stat(segmentPath(dir, 1))).size > 0)
+  return { base, counted, catalog, present, isNew, hasLines }
 }
 
 /** A segment that is not here, by the signed seal its index repeats. */

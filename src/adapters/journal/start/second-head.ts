@@ -11,9 +11,10 @@ import { type KeptHead, readHeadFile } from './head-file.js'
 export async function readSecondHead(
   { headFile, origin, keys }: Pick<JournalOptions, 'headFile'> & Trust,
   report: Report,
+  hasLines = true,
 ): Promise<KeptHead | null> {
   if (headFile === null) return null
-  const kept = await readHeadFile(headFile)
+  const kept = await readHeadFile(headFile, hasLines)
   if (kept === null) return null
   const { newest, older, damage } = kept
   // The older one is not needed, but where it was changed, the file could be written to.

@@ -6,6 +6,7 @@ import { messageOf, writeFailure } from '../../disk/errno.js'
 import {
   closeSync,
   fdatasync,
+  fdatasyncSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -66,6 +67,8 @@ export function createCommitter(
   let file = segmentPath(dir, tail.number)
   // Append mode: a writer that was paused past its time can never overwrite what a newer one wrote.
   let fd = openSync(file, 'a', 0o600)
+  // A kill leaves lines that the kernel has and no sync confirmed; heads, snapshots and segments to come rely on them.
+  fdatasyncSync(fd)
   let inode = fstatSync(fd).ino
   let poison: GateError | null = null
   let indexing: Promise<void> = Promise.resolve()
