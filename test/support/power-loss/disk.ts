@@ -105,6 +105,14 @@ export function openDisk(root: string): Disk {
       case 'unlink':
         if (steps !== null) name(steps, null)
         break
+      case 'link': {
+        const to = within(path(1))
+        if (steps === null && to === null) break
+        const node = steps === null ? undefined : nodeAt(top, steps)
+        if (to === null || node === undefined) throw new Error('linked across')
+        name(to, node)
+        break
+      }
       case 'rename': {
         const to = within(path(1))
         if (steps === null && to === null) break
