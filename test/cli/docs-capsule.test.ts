@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { LINES } from '../../src/core/journal/vocabulary.js'
 import type { Shape } from '../../src/core/json/shape.js'
-import { hasPythonChecker } from '../support/python-checker.js'
+import { needs } from '../support/needs.js'
+import { missingPythonChecker } from '../support/python-checker.js'
 import { auditedGate, dataOf } from './audited-gate.js'
 import { cli } from './support.js'
 
@@ -67,8 +68,7 @@ describe('docs/capsule.md on digests', () => {
   })
 })
 
-/** Skipped where python3 or openssl 3 is absent, and told as such. */
-const runs = hasPythonChecker() ? describe : describe.skip
+const { describe: runs } = needs(missingPythonChecker())
 
 runs('each snippet on the files of a real gate', () => {
   let home = ''

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, describe, expect, it } from '@jest/globals'
+import { afterAll, expect, it } from '@jest/globals'
 import { openEvidence } from '../../src/adapters/evidence/open.js'
+import { missingStrace, needs } from '../support/needs.js'
 import { writeImage } from '../support/power-loss/disk.js'
 import { type Moment, momentsOf } from '../support/power-loss/run.js'
-import { canTrace } from '../support/power-loss/strace.js'
 import { POLICIES, rig } from '../support/rig.js'
 
 /**
@@ -14,7 +14,7 @@ import { POLICIES, rig } from '../support/rig.js'
  * strace, and each time it sends a call or answers one, a folder is made of what was synced by then, a
  * gate is started on it, and asked for the record of everything sent or answered so far.
  */
-const watched = canTrace() ? describe : describe.skip
+const { describe: watched } = needs(missingStrace())
 const DIST = pathToFileURL(join(import.meta.dirname, '..', '..', 'dist')).href
 const CHILD = join(import.meta.dirname, '..', 'support', 'torture-child.mjs')
 /** Three rounds of so many at once. */

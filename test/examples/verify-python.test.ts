@@ -13,10 +13,11 @@ import { cleared, copied } from '../fixtures/older-data.js'
 import { decide, person, tool } from '../support/approvals.js'
 import { SMALLEST } from '../support/lines.js'
 import { PAYMENTS } from '../support/manifests.js'
+import { needs } from '../support/needs.js'
 import {
   agreement,
   checkWithPython,
-  hasPythonChecker,
+  missingPythonChecker,
   VERIFY_PY,
 } from '../support/python-checker.js'
 import { refund, rig } from '../support/rig.js'
@@ -27,8 +28,7 @@ import { type Tampering, tamperings } from './tamperings.js'
 /** The checker in Python: short enough to read, and of one mind with `verify` in what it checks. */
 const SOURCE = readFileSync(VERIFY_PY, 'utf8')
 const bytesOf = (journal: SealedJournal): Buffer => Buffer.from(journal.text())
-/** Skipped where python3 or openssl 3 is absent, and told as such. */
-const runs = hasPythonChecker() ? describe : describe.skip
+const { describe: runs } = needs(missingPythonChecker())
 
 /** Version 1 with a sealed segment and a line that is signed today, adopted, and gone on with. */
 function adoptedJournal(): SealedJournal {

@@ -1,13 +1,14 @@
-import { beforeAll, describe, expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import { verifyLedger } from '../../../src/verify.js'
-import { agreement, checkWithPython, hasPythonChecker } from '../../support/python-checker.js'
+import { needs } from '../../support/needs.js'
+import { agreement, checkWithPython, missingPythonChecker } from '../../support/python-checker.js'
 import { again, journals, RUNS_ALL } from './cases.js'
 import { rememberingCrypto } from './judge-verify.js'
 import type { World } from './operations/operation.js'
 import { makeWorld } from './world.js'
 
 /** examples/verify-python says of every journal of the suite what `verify` says, as far as it checks. */
-const runs = hasPythonChecker() ? describe : describe.skip
+const { describe: runs } = needs(missingPythonChecker())
 let world: World
 beforeAll(async () => {
   world = await makeWorld()
