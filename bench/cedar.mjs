@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createCedarEngine } from '../dist/adapters/cedar/engine.js'
-import { loadPolicies } from '../dist/adapters/cedar/load.js'
-import { warmUp } from '../dist/adapters/cedar/warm-up.js'
+import { createCedarEngine } from '../dist/adapters/cedar/evaluate/engine.js'
+import { warmUp } from '../dist/adapters/cedar/evaluate/warm-up.js'
+import { loadPolicies } from '../dist/adapters/cedar/load/load.js'
 import { floor, median, SHORT } from './stats.mjs'
 
 /**

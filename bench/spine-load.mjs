@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nodeCrypto } from '../dist/adapters/crypto-node.js'
-import { openGate } from '../dist/config/wire.js'
+import { openGate } from '../dist/app/open-gate.js'
 import { readYaml } from '../dist/config/yaml.js'
 import { ObservedResponse } from '../dist/core/capsule/observation.js'
-import { expand, manifestDigest } from '../dist/core/manifest/expand.js'
+import { expand, manifestDigest } from '../dist/core/manifest/expand/expand.js'
 
 const sha256 = (data) => createHash('sha256').update(data).digest('hex')
 

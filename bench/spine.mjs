@@ -2,7 +2,7 @@
  * `govern` without HTTP, feature by feature: each row adds one real part to the row above it, the others
  * are stand-ins that do nothing. Interleaved repetitions, medians with spread, ratios in one run.
  */
-import { govern } from '../dist/gate/govern.js'
+import { govern } from '../dist/gate/govern/govern.js'
 import { benchGate, load } from './spine-load.mjs'
 import { floor, median, SHORT, spread, table } from './stats.mjs'
 

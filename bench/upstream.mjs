@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
 import { Pool } from 'undici'
-import { createUpstream } from '../dist/adapters/upstream/upstream.js'
+import { createUpstream } from '../dist/adapters/http-client/upstream.js'
 import { median, SHORT } from './stats.mjs'
 
 /**

@@ -7,7 +7,7 @@ import { open } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { Pool } from 'undici'
-import { createCedarEngine } from '../../dist/adapters/cedar/engine.js'
+import { createCedarEngine } from '../../dist/adapters/cedar/evaluate/engine.js'
 
 const LINE = Buffer.alloc(1750, 'x')
 

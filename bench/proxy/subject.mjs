@@ -40,9 +40,9 @@ const KINDS = {
     )
   },
   async limit() {
-    const { loadPolicies } = await import('../../dist/adapters/cedar/load.js')
+    const { loadPolicies } = await import('../../dist/adapters/cedar/load/load.js')
     const { readYaml } = await import('../../dist/config/yaml.js')
-    const { expand } = await import('../../dist/core/manifest/expand.js')
+    const { expand } = await import('../../dist/core/manifest/expand/expand.js')
     const { startLimit } = await import('./limit.mjs')
     const dir = mkdtempSync(join(tmpdir(), 'bench-limit-'))
     process.on('exit', () => rmSync(dir, { recursive: true, force: true }))

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { Router } from '../../src/core/manifest/route/match.js'
+import { draws } from '../support/draws.js'
 import { type Driven, drive, ruleOf } from '../support/fuzz/drive.js'
 import { type FuzzManifest, fuzzManifest, manifestText } from '../support/fuzz/manifest.js'
 import { buildRequest, type FuzzRequest, fuzzRequest } from '../support/fuzz/request.js'
@@ -14,7 +15,7 @@ import type { RawRequest } from '../support/readers/request.js'
  * judged: random manifests, random requests, every reader. FUZZ_SECONDS sets the time, FUZZ_SEED the
  * seed; a failure prints seed and path.
  */
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? 60)
+const SECONDS = Number(process.env.FUZZ_SECONDS ?? draws(60, 12))
 const SEED = Number(process.env.FUZZ_SEED ?? 1)
 const SOCKET_SHARE = 0.25
 const TIMEOUT_MS = (SECONDS + 120) * 1000

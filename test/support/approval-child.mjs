@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto'
 import { openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeCrypto } from '../../dist/adapters/crypto-node.js'
-import { openGate } from '../../dist/config/wire.js'
+import { openGate } from '../../dist/app/open-gate.js'
 import { readYaml } from '../../dist/config/yaml.js'
 import { ObservedResponse } from '../../dist/core/capsule/observation.js'
-import { expand, manifestDigest } from '../../dist/core/manifest/expand.js'
+import { expand, manifestDigest } from '../../dist/core/manifest/expand/expand.js'
 
 const [dir, seam, hits, name] = process.argv.slice(2)
 const MANIFEST = `id: com.acme.payments

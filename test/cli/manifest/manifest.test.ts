@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..')
 const PROGRAM = `
 import { Command } from 'commander'
 import * as config from './dist/cli/config.js'
-import * as manifest from './dist/cli/manifest.js'
+import * as manifest from './dist/cli/manifest/manifest.js'
 const program = new Command('capsule-gate')
 for (const { register } of [config, manifest]) register(program)
 await program.parseAsync(process.argv.slice(1), { from: 'user' })
