@@ -4,10 +4,10 @@
  * Both end with `N passed, N failed`. The file named by TEST_SUMMARY, if set, holds what the run came to.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { close } from './test/close.mjs'
+import { makeScratch } from './test/scratch.mjs'
 import { emptySummary, summaryOf, sumOf } from './test/summary.mjs'
 import { mayUseApt, setUpTools } from './test/tools.mjs'
 
@@ -30,8 +30,8 @@ function step(name, command, args) {
 
 function suites(name, args, env) {
   print(`── ${name}`)
-  const scratch = mkdtempSync(join(tmpdir(), 'capsule-gate-test-'))
-  const report = join(scratch, 'jest.json')
+  const scratch = makeScratch()
+  const report = join(scratch.folder, 'jest.json')
   const { status } = spawnSync(
     process.execPath,
     [
@@ -45,14 +45,17 @@ function suites(name, args, env) {
       ...args,
       ...jestArgs,
     ],
-    { stdio: ['inherit', 'ignore', 'inherit'], env: { ...process.env, ...env } },
+    {
+      stdio: ['inherit', 'ignore', 'inherit'],
+      env: { ...process.env, ...env, TMPDIR: scratch.folder },
+    },
   )
   const ran = existsSync(report)
     ? summaryOf(JSON.parse(readFileSync(report, 'utf8')), isLong ? 'long' : 'quick')
     : emptySummary()
   // jest may end badly with no test to blame, as where it finds none.
   if (status !== 0 && ran.failed === 0) ran.failed = 1
-  rmSync(scratch, { recursive: true, force: true })
+  scratch.remove()
   return ran
 }
 

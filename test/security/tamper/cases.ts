@@ -1,6 +1,4 @@
-import { draws } from '../../support/draws.js'
-import { type Files, journalOf, sameFiles } from './folder.js'
-import { BESIDE } from './operations/beside.js'
+import { type Files, sameFiles } from './folder.js'
 import type { Operation, World } from './operations/operation.js'
 import { OPERATIONS } from './operations/table.js'
 import { randomOf } from './random.js'
@@ -56,7 +54,7 @@ function run(world: World, name: string, steps: readonly Step[]): Case | null {
 
 /** The cases of one test file out of so many, which workers share. */
 export type Part = { readonly index: number; readonly of: number }
-const WHOLE: Part = { index: 0, of: 1 }
+export const WHOLE: Part = { index: 0, of: 1 }
 
 /** Every operation on everything it can be done to, or on so many `targets` of each. */
 export function* singles(
@@ -92,35 +90,6 @@ export function* pairs(
     const made = run(world, `two ${at}: ${steps.map(stepName).join(' + ')}`, steps)
     if (made !== null) yield made
   }
-}
-
-/** Test files that the cases of one judge are spread over. */
-export const SHARES = 2
-/** A case that is run alone has to be among them. */
-const drawn = (full: number, quick: number): number => (RUNS_ALL ? draws(full, quick) : full)
-const TARGETS = drawn(Number.POSITIVE_INFINITY, 2)
-const PAIRS = drawn(860, 120)
-const START_PAIRS = drawn(300, 60)
-
-export function* allCases(world: World, part: Part = WHOLE): Generator<Case> {
-  yield* singles(world, part, OPERATIONS, TARGETS)
-  yield* pairs(world, PAIRS, part)
-}
-
-export function* startCases(world: World, part: Part = WHOLE): Generator<Case> {
-  yield* singles(world, part, OPERATIONS, TARGETS)
-  yield* pairs(world, START_PAIRS, part)
-  // Pairs that hide a cut from what would show it.
-  yield* pairs(world, START_PAIRS / 2, part, [CUTS, BESIDE])
-}
-const CUTS = OPERATIONS.filter(({ name }) => /^cut-behind|^segments-from|^line-removed/.test(name))
-
-/**
- * Every journal of the verify cases with the keyring they must not verify under, for a checker that is not this
- * package: it may accept none of them but those that are the honest journal or a cut of it behind a head.
- */
-export function* journals(world: World): Generator<{ name: string; journal: Buffer }> {
-  for (const { name, files } of allCases(world)) yield { name, journal: journalOf(files) }
 }
 
 /** What a failure says: enough to do it again. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { draws } from '../../support/draws.js'
-import { allCases, SHARES, startCases } from './cases.js'
+import { allCases, SHARES, startCases } from './drawn-cases.js'
 import { createStartJudge } from './judge-start.js'
 import { createVerifyJudge } from './judge-verify.js'
 import type { World } from './operations/operation.js'
