@@ -8,6 +8,8 @@ const MEMORY = '/dev/shm'
 const ROOM_BYTES = 2 * 1024 ** 3
 
 export function makeScratch() {
+  // Ctrl-C ends jest, which gets it too; the folder is removed then.
+  process.once('SIGINT', () => {})
   const folder = mkdtempSync(join(hasRoom(MEMORY) ? MEMORY : tmpdir(), 'gate-test-'))
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
