@@ -155,14 +155,14 @@ runs('verify.py and verify on journals that were changed', () => {
 
   it('agree on those of every kind of line', async () => {
     const journal = wholeJournal()
-    const cases = tamperings(journal, draws(400, 80), SEED)
+    const cases = tamperings(journal, draws(400, 160), SEED)
     const found = await differences(cases, { keys: journal.keyring })
     expect(found).toEqual({ differ: [], statuses: every })
   })
 
   it('agree on those with a version 1 before its adoption', async () => {
     const journal = adoptedJournal()
-    const cases = tamperings(journal, draws(200, 60), SEED + 1)
+    const cases = tamperings(journal, draws(200, 80), SEED + 1)
     const found = await differences(cases, { keys: journal.keyring })
     expect(found).toEqual({ differ: [], statuses: every })
   })
@@ -178,7 +178,7 @@ runs('verify.py and verify on journals that were changed', () => {
   ])('agree where the key of %s is not in the keyring', async (_, only) => {
     for (const journal of [wholeJournal(), adoptedJournal()]) {
       const keys = [journal.keyring[only]] as SealedJournal['keyring']
-      const { differ, statuses } = await differences(tamperings(journal, draws(80, 25), SEED + 2), {
+      const { differ, statuses } = await differences(tamperings(journal, draws(80, 40), SEED + 2), {
         keys,
       })
       expect([differ, statuses]).toEqual([[], new Set(['broken', 'cannot_tell'])])
@@ -196,7 +196,7 @@ runs('verify.py and verify on journals that were changed', () => {
   ])('agree with %s given', async (_, headOf) => {
     const journal = wholeJournal()
     const head = headOf(journal) ?? ''
-    const cases = tamperings(journal, draws(80, 25), SEED + 3)
+    const cases = tamperings(journal, draws(80, 40), SEED + 3)
     const { differ } = await differences(cases, { keys: journal.keyring, head })
     expect(differ).toEqual([])
   })
