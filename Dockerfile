@@ -1,7 +1,7 @@
 FROM node:22-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
-COPY scripts/prepare.mjs scripts/prepare.mjs
+COPY scripts/build.mjs scripts/remove-stale.mjs scripts/
 COPY src src
 RUN npm ci && npm prune --omit=dev --ignore-scripts
 

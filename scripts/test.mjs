@@ -1,86 +1,94 @@
 /**
- * Everything that must hold, in one command: types, lint, the build, all suites, and the third-party
- * vectors where they lie beside the repository. Prints one closing line: `N passed, N failed`.
+ * `npm test`: types, lint, the build, every suite with few draws, and the third-party vectors where they lie beside
+ * the repository. `npm run test:long`: the suites that this leaves out, and those that draw more cases there.
+ * Both end with `N passed, N failed`. The file named by TEST_SUMMARY, if set, holds what the run came to.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { close } from './test/close.mjs'
+import { makeScratch } from './test/scratch.mjs'
+import { emptySummary, summaryOf, sumOf } from './test/summary.mjs'
+import { mayUseApt, setUpTools } from './test/tools.mjs'
 
-const SHARED = join('..', 'shared', 'vectors')
-let passed = 0
-let failed = 0
+const VECTORS = join('..', 'shared', 'vectors')
+const LONG_ONLY = '.long.test.ts'
+const bin = (name) => join('node_modules', '.bin', name)
+const print = (line) => process.stdout.write(`\n${line}\n`)
+
+const given = process.argv.slice(2)
+const isLong = given.includes('--long')
+const jestArgs = given.filter((arg) => arg !== '--long' && arg !== '--no-setup')
+const steps = emptySummary()
 
 function step(name, command, args) {
-  process.stdout.write(`\n── ${name}\n`)
-  const { status } = spawnSync(command, args, { stdio: 'inherit', env: process.env })
-  if (status === 0) passed += 1
-  else failed += 1
-  return status === 0
+  print(`── ${name}`)
+  const { status } = spawnSync(command, args, { stdio: 'inherit' })
+  if (status === 0) steps.passed += 1
+  else steps.failed += 1
 }
 
-const isHere = (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0
+function suites(name, args, env) {
+  print(`── ${name}`)
+  const scratch = makeScratch()
+  const report = join(scratch.folder, 'jest.json')
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      '--experimental-vm-modules',
+      '--disable-warning=ExperimentalWarning',
+      join('node_modules', 'jest', 'bin', 'jest.js'),
+      '--json',
+      `--outputFile=${report}`,
+      // jest leaves one processor free by default, which is half of a small machine.
+      '--maxWorkers=100%',
+      ...args,
+      ...jestArgs,
+    ],
+    {
+      stdio: ['inherit', 'ignore', 'inherit'],
+      env: { ...process.env, ...env, TMPDIR: scratch.folder },
+    },
+  )
+  const ran = existsSync(report)
+    ? summaryOf(JSON.parse(readFileSync(report, 'utf8')), isLong ? 'long' : 'quick')
+    : emptySummary()
+  // jest may end badly with no test to blame, as where it finds none.
+  if (status !== 0 && ran.failed === 0) ran.failed = 1
+  scratch.remove()
+  return ran
+}
 
-/** What suites need beside Node: installed where that is allowed, else those suites say they did not run. */
-function need(names, debian, why) {
-  if (names.some(isHere)) return
-  const quiet = { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }
-  if (process.getuid?.() === 0 && isHere('apt-get')) {
-    process.stdout.write(`\n${debian}: not here, installing it with apt-get (${why})\n`)
-    spawnSync('apt-get', ['update', '-qq'], quiet)
-    spawnSync('apt-get', ['install', '-y', '-qq', debian], quiet)
+function quick() {
+  step('types of the core (no host, no clock)', bin('tsc'), ['-p', 'src/core/tsconfig.json'])
+  step('types', bin('tsc'), ['-p', 'tsconfig.json'])
+  step('lint and format', bin('biome'), ['check', '--error-on-warnings', '.'])
+  step('build', process.execPath, [join('scripts', 'build.mjs')])
+  const ran = suites('suites', [`--testPathIgnorePatterns=${LONG_ONLY.replaceAll('.', '\\.')}$`], {
+    TEST_BUILT: '1',
+  })
+  if (existsSync(VECTORS)) {
+    const main = join('dist', 'cli', 'main.js')
+    step('third-party vectors', process.execPath, [main, 'conformance', VECTORS])
+  } else {
+    const reason = '../shared/vectors is not here'
+    steps.notRun.push({ suite: 'scripts/test.mjs', reason, tests: 1 })
   }
-  if (!names.some(isHere)) {
-    process.stdout.write(`\n${debian}: not here; suites that need it do not run (${why})\n`)
-  }
+  return ran
 }
 
-const node = (...args) => [process.execPath, args]
-const bin = (name) => join('node_modules', '.bin', name)
-
-step('types of the core (no host, no clock)', bin('tsc'), ['-p', 'src/core/tsconfig.json'])
-step('types', bin('tsc'), ['-p', 'tsconfig.json'])
-step('lint and format', bin('biome'), ['check', '--error-on-warnings', '.'])
-step('build', bin('tsc'), ['-p', 'tsconfig.build.json'])
-
-need(['chromium', 'chromium-browser', 'google-chrome'], 'chromium', 'pages are tried in a browser')
-need(['strace'], 'strace', 'power loss is tried on what a gate synced')
-need(
-  ['python3'],
-  'python3',
-  'the checker of examples/verify-python, and snippets of docs/capsule.md',
-)
-need(['openssl'], 'openssl', 'signatures in that checker and in those snippets')
-if (isHere('strace') && spawnSync('strace', ['-f', 'true']).status !== 0) {
-  process.stdout.write('\nstrace: may not trace here; test/e2e/power-loss.test.ts does not run\n')
+function long() {
+  const longOnly = readdirSync('test', { recursive: true })
+    .filter((path) => path.endsWith(LONG_ONLY))
+    .map((path) => join('test', path))
+  const drawing = join('test', 'support', 'draws.ts')
+  const args = ['--findRelatedTests', drawing, ...longOnly]
+  return suites('suites with all their draws', args, { TEST_LONG: '1' })
 }
-const scratch = mkdtempSync(join(tmpdir(), 'capsule-gate-test-'))
-const report = join(scratch, 'jest.json')
-process.stdout.write('\n── suites\n')
-spawnSync(
-  ...node(
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    join('node_modules', 'jest', 'bin', 'jest.js'),
-    '--json',
-    `--outputFile=${report}`,
-    // jest leaves one processor free by default, which is half of a small machine.
-    '--maxWorkers=100%',
-    ...process.argv.slice(2),
-  ),
-  { stdio: ['inherit', 'ignore', 'inherit'] },
-)
-if (existsSync(report)) {
-  const result = JSON.parse(readFileSync(report, 'utf8'))
-  passed += result.numPassedTests
-  // A suite that cannot even load has no tests to count.
-  failed += result.numFailedTests + result.numRuntimeErrorTestSuites
-} else failed += 1
-rmSync(scratch, { recursive: true, force: true })
 
-if (existsSync(SHARED)) {
-  step('third-party vectors', ...node(join('dist', 'cli', 'main.js'), 'conformance', SHARED))
-} else process.stdout.write('\nvectors: not present\n')
-
-process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
-process.exitCode = failed === 0 ? 0 : 1
+setUpTools({ mayInstall: !given.includes('--no-setup') && mayUseApt(), print })
+const ran = isLong ? long() : quick()
+const summary = sumOf([steps, ran])
+if (process.env.TEST_SUMMARY !== undefined)
+  writeFileSync(process.env.TEST_SUMMARY, JSON.stringify(summary))
+close(summary)

@@ -7,7 +7,8 @@ import { LINES } from '../../src/core/journal/vocabulary.js'
 import type { Shape } from '../../src/core/json/shape.js'
 import { cli } from '../cli/support.js'
 import { auditedGate, dataOf } from '../support/audited-gate.js'
-import { hasPythonChecker } from '../support/python-checker.js'
+import { needs } from '../support/needs.js'
+import { missingPythonChecker } from '../support/python-checker.js'
 
 /** The section on digests in docs/capsule.md: each snippet runs on the files of a real gate and finds its values. */
 const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'capsule.md'), 'utf8')
@@ -67,8 +68,7 @@ describe('docs/capsule.md on digests', () => {
   })
 })
 
-/** Skipped where python3 or openssl 3 is absent, and told as such. */
-const runs = hasPythonChecker() ? describe : describe.skip
+const { describe: runs } = needs(missingPythonChecker())
 
 runs('each snippet on the files of a real gate', () => {
   let home = ''

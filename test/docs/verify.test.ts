@@ -9,13 +9,12 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { jsonDigest } from '../../src/core/json/build.js'
 import { journalOf } from '../cli/support.js'
 import { sampleCapsule } from '../core/statement/sample.js'
+import { missingCommand, missingOpenssl, needs } from '../support/needs.js'
 import { journalKeys } from '../support/sealed-journal.js'
 
 /** docs/verify.md is run as it stands: an auditor with openssl, sha256sum and node, and nothing of ours. */
 const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'verify.md'), 'utf8')
-const available = ['openssl version', 'sha256sum --version', 'bash --version'].every(
-  (command) => spawnSync(command.split(' ')[0] as string, command.split(' ').slice(1)).status === 0,
-)
+const missing = missingOpenssl() ?? missingCommand('sha256sum') ?? missingCommand('bash')
 const blocks = (language: string): Map<string, string> =>
   new Map(
     [...PAGE.matchAll(/```(\w+)\n(?:#|\/\/) ([\w.-]+)\n([\s\S]*?)```/g)]
@@ -74,7 +73,7 @@ const compared = (name: string): boolean => {
 }
 
 describe('docs/verify.md by hand', () => {
-  const runs = available ? it : it.skip
+  const { it: runs } = needs(missing)
 
   runs('every comparison holds for a real journal, and the signature verifies', () => {
     expect(compared('link')).toBe(true)

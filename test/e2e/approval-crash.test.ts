@@ -7,6 +7,7 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { readJournal } from '../../src/adapters/journal/read/read-journal.js'
 import { exportKeyring } from '../../src/adapters/keys/keyring.js'
 import { verifyLedger } from '../../src/verify.js'
+import { sample } from '../support/draws.js'
 import { expectEvidence } from '../support/evidence.js'
 import { POLICIES } from '../support/rig.js'
 
@@ -14,22 +15,25 @@ import { POLICIES } from '../support/rig.js'
  * kill -9 between any two steps of asking, deciding and running, again and again on one data folder.
  * Whatever was acknowledged is still so; nothing is sent twice or on nobody's word; nothing stays open.
  */
-const SEAMS = [
-  'before_intent',
-  'after_intent',
-  'before_first_byte',
-  'after_first_byte',
-  'after_last_byte',
-  'before_capsule',
-  'after_capsule',
-  'before_write',
-  'after_write',
-  'before_sync',
-  'after_sync',
-  'before_evidence_write',
-  'after_evidence_write',
-  'after_evidence_sync',
-]
+const SEAMS = sample(
+  [
+    'before_intent',
+    'after_intent',
+    'before_first_byte',
+    'after_first_byte',
+    'after_last_byte',
+    'before_capsule',
+    'after_capsule',
+    'before_write',
+    'after_write',
+    'before_sync',
+    'after_sync',
+    'before_evidence_write',
+    'after_evidence_write',
+    'after_evidence_sync',
+  ],
+  5,
+)
 const ROUNDS = Number(process.env.TORTURE_ROUNDS ?? 1)
 const CHILD = join(import.meta.dirname, '..', 'support', 'approval-child.mjs')
 const dir = mkdtempSync(join(tmpdir(), 'gate-approval-crash-'))

@@ -10,6 +10,7 @@ import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { readJournal } from '../../src/adapters/journal/read/read-journal.js'
 import { exportKeyring } from '../../src/adapters/keys/keyring.js'
 import { verifyLedger } from '../../src/verify.js'
+import { draws, sample } from '../support/draws.js'
 import { expectEvidence } from '../support/evidence.js'
 import { POLICIES } from '../support/rig.js'
 
@@ -17,20 +18,23 @@ import { POLICIES } from '../support/rig.js'
  * kill -9 over real sockets: clients that finish, clients that leave at any moment, a tool that keeps
  * its own log. What the tool received and what clients were told is reconciled with the journal.
  */
-const SEAMS = [
-  'before_intent',
-  'after_intent',
-  'before_first_byte',
-  'after_last_byte',
-  'before_capsule',
-  'after_capsule',
-  'before_write',
-  'after_write',
-  'before_sync',
-  'after_sync',
-  'before_evidence_write',
-  'after_evidence_sync',
-]
+const SEAMS = sample(
+  [
+    'before_intent',
+    'after_intent',
+    'before_first_byte',
+    'after_last_byte',
+    'before_capsule',
+    'after_capsule',
+    'before_write',
+    'after_write',
+    'before_sync',
+    'after_sync',
+    'before_evidence_write',
+    'after_evidence_sync',
+  ],
+  5,
+)
 const BATCHED = /write|sync/
 const CLIENTS = 40
 const CHILD = join(import.meta.dirname, '..', 'support', 'torture-proxy-child.mjs')
@@ -179,7 +183,7 @@ it('reconciles to zero with the tool and with the clients, wherever it is killed
   process.stdout.write(
     `torture over HTTP: kills ${JSON.stringify(kills)}\n${JSON.stringify(tally)}\n`,
   )
-  expect(tally.received).toBeGreaterThan(300)
+  expect(tally.received).toBeGreaterThan(draws(300, 100))
   expect(tally).toMatchObject({
     received_twice: 0,
     received_without_capsule: 0,

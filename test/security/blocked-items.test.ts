@@ -8,13 +8,14 @@ import { capsuleEntry } from '../../src/core/journal/entry.js'
 import { toSign } from '../../src/core/statement/sign.js'
 import type { JournalLine } from '../../src/ports/journal.js'
 import { type Plane, startPlane } from '../mounts/admin/harness.js'
+import { draws } from '../support/draws.js'
 import { known } from '../support/lines.js'
 
 /**
  * An agent can have any number of calls blocked. Memory holds the newest of them, the journal all; what
  * is listed and closed does not depend on which of the two an item is in.
  */
-const COUNT = 2 * KEEP_BLOCKED
+const COUNT = KEEP_BLOCKED + draws(KEEP_BLOCKED, 1_000)
 const BATCH = 500
 
 async function block(gate: RunningGate, count: number): Promise<string[]> {

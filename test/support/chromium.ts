@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import type { Missing } from './needs.js'
 
-/** A browser that is installed here, or null: suites that need one then say that they did not run. */
+/** A browser that is installed here, or null. */
 export function chromiumPath(env: NodeJS.ProcessEnv = process.env): string | null {
   const folders = (env.PATH ?? '').split(delimiter)
   const candidates = ['chromium', 'chromium-browser', 'google-chrome']
@@ -10,3 +11,6 @@ export function chromiumPath(env: NodeJS.ProcessEnv = process.env): string | nul
   }
   return null
 }
+
+export const missingChromium = (): Missing =>
+  chromiumPath() === null ? 'chromium is missing' : null

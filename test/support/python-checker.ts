@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { PublicKeyRecord } from '../../src/core/statement/keys.js'
 import type { Finding } from '../../src/core/verify/finding.js'
 import type { LedgerResult } from '../../src/core/verify/ledger.js'
+import { type Missing, missingOpenssl, missingPython } from './needs.js'
 
 /** examples/verify-python/verify.py on many journals at once, and whether it says what `verify` says. */
 export const VERIFY_PY = join(
@@ -17,12 +18,7 @@ export const VERIFY_PY = join(
   'verify.py',
 )
 
-/** Suites that need both commands say that they did not run where one is absent. */
-export function hasPythonChecker(): boolean {
-  const python = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))'])
-  const openssl = spawnSync('openssl', ['version'], { encoding: 'utf8' })
-  return python.status === 0 && /^OpenSSL ([3-9]|\d\d)\./.test(openssl.stdout ?? '')
-}
+export const missingPythonChecker = (): Missing => missingPython() ?? missingOpenssl()
 
 export type PythonResult = {
   readonly file: string

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { bytesPart, jsonPart, recordOf } from '../../contract/evidence.js'
+import { missingMount, needs } from '../../support/needs.js'
 import { type Bench, openBench } from './bench.js'
 
 /** Disks that really are full or read-only, where mounting one is allowed. */
@@ -19,13 +20,11 @@ async function smallDisk(): Promise<string | null> {
   return null
 }
 const probe = await smallDisk()
-if (probe === null)
-  console.warn('not run: full and read-only disks (mounting is not permitted here)')
-else {
+if (probe !== null) {
   spawnSync('umount', [probe])
   await rm(probe, { recursive: true })
 }
-const onRealDisk = probe === null ? describe.skip : describe
+const { describe: onRealDisk } = needs(missingMount(probe !== null))
 
 const noise = (i: number, size: number) => bytesPart(new Uint8Array(size).fill(i))
 const record = (i: number, size = 8 * KIB) => recordOf(`a${i}`, [noise(i, size)])

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { JournalReport, OpenedJournal } from '../../../src/adapters/journal/model.js'
 import { readJournal } from '../../../src/adapters/journal/read/read-journal.js'
+import { missingMount, needs } from '../../support/needs.js'
 import { allLines, checkChain, makePlace, note, type Place, rawLines } from './harness.js'
 
 const mounts = spawnSync('mount', ['--version']).status === 0 && process.getuid?.() === 0
@@ -28,15 +29,12 @@ afterEach(async () => {
 })
 
 const probe = mounts ? await mountSmallDisk('64k') : null
-const permitted = probe !== null
 if (probe !== null) {
   spawnSync('umount', [probe])
   await rm(probe, { recursive: true, force: true })
   mounted = null
 }
-if (!permitted)
-  console.warn('journal: mounting is not permitted here; the full-disk part did not run')
-const onSmallDisk = permitted ? it : it.skip
+const { it: onSmallDisk } = needs(missingMount(probe !== null))
 
 /** What was appended, without the journal's own lines. */
 const notes = async (journal: OpenedJournal): Promise<unknown[]> =>

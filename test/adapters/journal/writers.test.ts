@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { appendFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { openJournal } from '../../../src/adapters/journal/open.js'
+import { missingNetworkNamespaces, needs } from '../../support/needs.js'
 import { checkChain, KEYS, makePlace, note, type Place, rawLines } from './harness.js'
 
 let place: Place
@@ -76,10 +77,7 @@ describe('a second writer', () => {
     expect(out).toBe('appended line 1')
   })
 
-  const namespaces = spawnSync('unshare', ['--net', 'true']).status === 0
-  if (!namespaces) console.warn('journal: network namespaces not permitted; that part did not run')
-  const inContainer = namespaces ? it : it.skip
-  inContainer(
+  needs(missingNetworkNamespaces()).it(
     'in another network namespace takes over, and the older one stops before it writes',
     async () => {
       const journal = await place.open({ headFile: null })

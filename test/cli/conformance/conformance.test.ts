@@ -1,12 +1,11 @@
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { missingVectors, needs, VECTORS } from '../../support/needs.js'
 import { cli } from '../support.js'
 
-const VECTORS = join(import.meta.dirname, '..', '..', '..', '..', 'shared', 'vectors')
-const present = existsSync(VECTORS)
 let root: string
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'capsule-gate-conformance-'))
@@ -24,28 +23,26 @@ describe('capsule-gate conformance', () => {
       expect((await cli(['conformance', directory, '--allow-missing'])).code).toBe(0)
     }
   })
+})
 
-  const withVectors = present ? it : it.skip
-  withVectors.each(['node', 'noble'])(
-    'agrees on every public vector with engine %s',
-    async (engine) => {
-      const { code, out } = await cli(['conformance', VECTORS, '--engine', engine, '--json'])
-      const { run, disagreements, cases } = JSON.parse(out)
-      expect(
-        cases.filter((c: { expected: string; actual: string }) => c.expected !== c.actual),
-      ).toEqual([])
-      expect({ code, disagreements }).toEqual({ code: 0, disagreements: 0 })
-      const suites = new Set(cases.map((c: { suite: string }) => c.suite))
-      expect(suites.size).toBe(6)
-      expect(run).toBe(cases.length)
-      // Five of draft -03 with an expectation of their own, none skipped.
-      expect(
-        cases.filter((c: { note: string | null }) => c.note?.startsWith('draft -03')),
-      ).toHaveLength(5)
-    },
-  )
+needs(missingVectors()).describe('capsule-gate conformance on the public vectors', () => {
+  it.each(['node', 'noble'])('agrees on every public vector with engine %s', async (engine) => {
+    const { code, out } = await cli(['conformance', VECTORS, '--engine', engine, '--json'])
+    const { run, disagreements, cases } = JSON.parse(out)
+    expect(
+      cases.filter((c: { expected: string; actual: string }) => c.expected !== c.actual),
+    ).toEqual([])
+    expect({ code, disagreements }).toEqual({ code: 0, disagreements: 0 })
+    const suites = new Set(cases.map((c: { suite: string }) => c.suite))
+    expect(suites.size).toBe(6)
+    expect(run).toBe(cases.length)
+    // Five of draft -03 with an expectation of their own, none skipped.
+    expect(
+      cases.filter((c: { note: string | null }) => c.note?.startsWith('draft -03')),
+    ).toHaveLength(5)
+  })
 
-  withVectors('exits 1 and names the vector when one disagrees', async () => {
+  it('exits 1 and names the vector when one disagrees', async () => {
     cpSync(VECTORS, root, { recursive: true })
     const path = join(root, 'aac', 'class1', 'pos-denied', 'expected.json')
     writeFileSync(path, readFileSync(path, 'utf8').replace('"ok": true', '"ok": false'))

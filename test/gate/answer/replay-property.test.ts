@@ -13,6 +13,7 @@ import { manifestDigest } from '../../../src/core/manifest/expand/expand.js'
 import type { Manifest } from '../../../src/core/manifest/model.js'
 import type { Dispatch } from '../../../src/ports/dispatch.js'
 import type { Evidence } from '../../../src/ports/evidence.js'
+import { draws } from '../../support/draws.js'
 import { known } from '../../support/lines.js'
 import { manifestOf } from '../../support/manifests.js'
 import {
@@ -245,6 +246,6 @@ it('the fold is the state, and every verdict comes out again', async () => {
         await at.rig.close()
       }
     }),
-    { numRuns: Number(process.env.PROPERTY_RUNS ?? 12) },
+    { numRuns: Number(process.env.PROPERTY_RUNS ?? draws(12, 5)) },
   )
 }, 300_000)

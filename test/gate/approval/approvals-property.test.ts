@@ -13,6 +13,7 @@ import {
   tool,
   unreachable,
 } from '../../support/approvals.js'
+import { draws } from '../../support/draws.js'
 import { known } from '../../support/lines.js'
 import { PAYMENTS } from '../../support/manifests.js'
 import { openItems } from '../../support/open-items.js'
@@ -66,7 +67,7 @@ const step = fc.oneof(
 type Single = typeof single extends fc.Arbitrary<infer T> ? T : never
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-const RUNS = Number(process.env.APPROVAL_RUNS ?? 30)
+const RUNS = Number(process.env.APPROVAL_RUNS ?? draws(30, 8))
 const HALT = { kind: 'tool', name: 'create_refund' } as const
 
 async function play(steps: readonly Step[]): Promise<void> {

@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { chromiumPath } from '../../support/chromium.js'
+import { chromiumPath, missingChromium } from '../../support/chromium.js'
 import { PAYMENTS } from '../../support/manifests.js'
+import { needs } from '../../support/needs.js'
 import { detail, type Plane, startPlane, tokenFor, waiting } from './harness.js'
 
 const executablePath = chromiumPath()
-const inChromium = executablePath === null ? describe.skip : describe
 
-inChromium('the approver pages in Chromium', () => {
+needs(missingChromium()).describe('the approver pages in Chromium', () => {
   let browser: Browser
   let plane: Plane
   let context: BrowserContext

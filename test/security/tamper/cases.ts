@@ -1,5 +1,4 @@
-import { type Files, journalOf, sameFiles } from './folder.js'
-import { BESIDE } from './operations/beside.js'
+import { type Files, sameFiles } from './folder.js'
 import type { Operation, World } from './operations/operation.js'
 import { OPERATIONS } from './operations/table.js'
 import { randomOf } from './random.js'
@@ -20,10 +19,25 @@ export const RUNS_ALL = ONLY === ''
 const stepName = ({ operation, target }: Step): string =>
   target === '' ? operation.name : `${operation.name} (${target})`
 
-export const stepsOf = (world: World, operations: readonly Operation[]): readonly Step[] =>
-  operations.flatMap((operation) =>
-    operation.targets(world).map((target) => ({ operation, target })),
-  )
+/** Each operation with its targets, or with so many of them that the seed picks, spread over all. */
+function stepsOf(
+  world: World,
+  operations: readonly Operation[],
+  most: number = Number.POSITIVE_INFINITY,
+): readonly Step[] {
+  return operations.flatMap((operation) => {
+    const targets = operation.targets(world)
+    const count = Math.min(most, targets.length)
+    const first = randomOf(`${SEED} targets of ${operation.name}`).int(targets.length)
+    const chosen = new Set(
+      Array.from({ length: count }, (_, nth) => {
+        const at = first + Math.floor((nth * targets.length) / count)
+        return targets[at % targets.length]
+      }),
+    )
+    return targets.flatMap((target) => (chosen.has(target) ? [{ operation, target }] : []))
+  })
+}
 
 /** Null where it cannot be done, or changes nothing. */
 function run(world: World, name: string, steps: readonly Step[]): Case | null {
@@ -40,15 +54,16 @@ function run(world: World, name: string, steps: readonly Step[]): Case | null {
 
 /** The cases of one test file out of so many, which workers share. */
 export type Part = { readonly index: number; readonly of: number }
-const WHOLE: Part = { index: 0, of: 1 }
+export const WHOLE: Part = { index: 0, of: 1 }
 
-/** Every operation on everything it can be done to. */
+/** Every operation on everything it can be done to, or on so many `targets` of each. */
 export function* singles(
   world: World,
   part: Part = WHOLE,
   operations: readonly Operation[] = OPERATIONS,
+  targets?: number,
 ): Generator<Case> {
-  for (const [at, step] of stepsOf(world, operations).entries()) {
+  for (const [at, step] of stepsOf(world, operations, targets).entries()) {
     if (at % part.of !== part.index) continue
     const made = run(world, `one: ${stepName(step)}`, [step])
     if (made !== null) yield made
@@ -75,32 +90,6 @@ export function* pairs(
     const made = run(world, `two ${at}: ${steps.map(stepName).join(' + ')}`, steps)
     if (made !== null) yield made
   }
-}
-
-/** Test files that the cases of one judge are spread over. */
-export const SHARES = 2
-const PAIRS = 860
-const START_PAIRS = 300
-
-export function* allCases(world: World, part: Part = WHOLE): Generator<Case> {
-  yield* singles(world, part)
-  yield* pairs(world, PAIRS, part)
-}
-
-export function* startCases(world: World, part: Part = WHOLE): Generator<Case> {
-  yield* singles(world, part)
-  yield* pairs(world, START_PAIRS, part)
-  // Pairs that hide a cut from what would show it.
-  yield* pairs(world, START_PAIRS / 2, part, [CUTS, BESIDE])
-}
-const CUTS = OPERATIONS.filter(({ name }) => /^cut-behind|^segments-from|^line-removed/.test(name))
-
-/**
- * Every journal of the verify cases with the keyring they must not verify under, for a checker that is not this
- * package: it may accept none of them but those that are the honest journal or a cut of it behind a head.
- */
-export function* journals(world: World): Generator<{ name: string; journal: Buffer }> {
-  for (const { name, files } of allCases(world)) yield { name, journal: journalOf(files) }
 }
 
 /** What a failure says: enough to do it again. */

@@ -23,9 +23,6 @@ const TRACED = [
   'fsync,fdatasync,sync_file_range,sync,syncfs',
 ].join(',')
 
-/** Whether processes can be watched here: strace is installed, and tracing is not forbidden. */
-export const canTrace = (): boolean => spawnSync('strace', ['-f', 'true']).status === 0
-
 /** Runs a script under strace; what it printed, and its system calls in the order the kernel saw them. */
 export function traceScript(args: readonly string[]): {
   readonly stdout: string
