@@ -3,10 +3,10 @@ import { entryFault } from '../../core/journal/line.js'
 import type { Appended, Journal } from '../../ports/journal.js'
 import type { Signer } from '../../ports/signer.js'
 import { messageOf, writeFailure } from '../disk/errno.js'
+import type { Reserve } from '../disk/reserve.js'
 import type { Committer } from './commit.js'
 import { HEAD_ROOM } from './compose.js'
 import type { DriverEntry, JournalReport } from './model.js'
-import type { Reserve } from './reserve.js'
 import { type HandedEntry, type SealedEntry, sealEntry } from './seal-entry.js'
 
 /**

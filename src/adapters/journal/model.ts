@@ -120,3 +120,5 @@ export const SEGMENT_BYTES = 64 * 1024 * 1024
 /** Index entries are numbered with 24 bits, and no id takes fewer than 32 bytes of a line. */
 export const MAX_SEGMENT_BYTES = 512 * 1024 * 1024
 export const RESERVE_BYTES = 4 * 1024 * 1024
+/** Room that must be free besides the reserve before ordinary lines are taken again. */
+export const RESERVE_HEADROOM = 256 * 1024

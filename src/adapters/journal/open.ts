@@ -6,6 +6,7 @@ import type { Head } from '../../ports/journal.js'
 import { messageOf, writeFailure } from '../disk/errno.js'
 import { mkdir } from '../disk/files.js'
 import { lockFolder } from '../disk/lock.js'
+import { openReserve } from '../disk/reserve.js'
 import { createAppender } from './append.js'
 import { type Booted, boot } from './boot.js'
 import { createCommitter } from './commit.js'
@@ -21,8 +22,8 @@ import {
   MAX_SEGMENT_BYTES,
   type OpenedJournal,
   RESERVE_BYTES,
+  RESERVE_HEADROOM,
 } from './model.js'
-import { openReserve } from './reserve.js'
 import { writeSnapshotFile } from './snapshot.js'
 import { createStamp } from './stamp.js'
 import { verifyBehind } from './verify-behind.js'
@@ -75,7 +76,7 @@ async function start(
     report({ kind: 'head_file_failed', file: headFile ?? '', why })
   const headWriter = headFile === null ? null : await openHeadWriter(headFile, headFailed)
   if (headWriter !== null) held.push(headWriter.close)
-  const reserve = await openReserve(dir, options.reserveBytes ?? RESERVE_BYTES)
+  const reserve = await openReserve(dir, options.reserveBytes ?? RESERVE_BYTES, RESERVE_HEADROOM)
   held.push(reserve.close)
   const stamp = createStamp(options.clock, booted.tail.cursor.at)
   const committer = createCommitter(options, epoch, booted.tail, store, stamp, report)

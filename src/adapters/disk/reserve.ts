@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { join } from 'node:path'
-import { ftruncateSync, open } from '../disk/files.js'
+import { ftruncateSync, open } from './files.js'
 
 /**
  * Disk space set aside, so that what was already dispatched can still be concluded when the disk is
@@ -9,7 +9,7 @@ import { ftruncateSync, open } from '../disk/files.js'
  */
 export type Reserve = {
   whole(): boolean
-  /** Gives at least `bytes` back to the file system if it still has them; false when it has nothing. */
+  /** Gives at least `bytes` back to the file system, all of it with Infinity; false when it has nothing left. */
   release(bytes: number): boolean
   /** Makes it whole again and proves that there is room beyond it; rejects with the disk's error. */
   restore(): Promise<void>
@@ -17,10 +17,9 @@ export type Reserve = {
 }
 
 const STEP = 64 * 1024
-/** Room that must be free besides the reserve before ordinary lines are taken again. */
-const HEADROOM = 256 * 1024
 
-export async function openReserve(dir: string, bytes: number): Promise<Reserve> {
+/** `headroom` bytes must be free besides the reserve before ordinary work is taken again. */
+export async function openReserve(dir: string, bytes: number, headroom: number): Promise<Reserve> {
   const handle = await open(join(dir, 'reserve'), 'a+', 0o600)
   // More than asked: a smaller setting than last time, or a crash while proving headroom.
   if ((await handle.stat()).size > bytes) await handle.truncate(bytes)
@@ -45,7 +44,7 @@ export async function openReserve(dir: string, bytes: number): Promise<Reserve> 
     async restore() {
       const from = held
       try {
-        await grow(from, bytes + HEADROOM)
+        await grow(from, bytes + headroom)
       } catch (error) {
         await handle.truncate(from)
         throw error
