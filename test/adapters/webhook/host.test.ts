@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-import { readOutbox } from '../../../src/adapters/webhook/file.js'
+import { readOutbox } from '../../../src/adapters/webhook/store.js'
 import { AUTHORITY, LOCALHOST, OTHER_NAME } from '../../support/certificates.js'
 import { bench, endpoint, opened, receiver } from './harness.js'
 

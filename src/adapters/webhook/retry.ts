@@ -15,7 +15,7 @@ const WAITS = [
   24 * HOUR,
 ]
 export const MAX_TRIES = WAITS.length + 1
-/** A receiver may ask for patience, not for silence. */
+/** A receiver may delay the next attempt by at most this. */
 const LONGEST_RETRY_AFTER = HOUR
 const JITTER = 0.2
 const SHORTEST = 5 * SECOND
