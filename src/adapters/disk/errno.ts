@@ -6,6 +6,22 @@ export const errnoOf = (error: unknown): string | null =>
 
 export const isMissing = (error: unknown): boolean => errnoOf(error) === 'ENOENT'
 
+/** Null where the file is not there. */
+export const ifThere = <T>(opened: Promise<T>): Promise<T | null> =>
+  opened.catch((error) => {
+    if (isMissing(error)) return null
+    throw error
+  })
+
+export function ifThereSync<T>(read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
 export const isFull = (error: unknown): boolean =>
   errnoOf(error) === 'ENOSPC' || errnoOf(error) === 'EDQUOT'
 

@@ -1,14 +1,10 @@
 import { dirname } from 'node:path'
-import { closeSync, fsyncSync, mkdirSync, openSync } from './files.js'
+import { fsyncSync, mkdirSync } from './files.js'
+import { withFileSync } from './with-file.js'
 
 /** A name is durable only when its folder is. */
 export function syncFolder(folder: string): void {
-  const fd = openSync(folder, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
+  withFileSync(folder, 'r', fsyncSync)
 }
 
 /** A private folder that a power loss does not take: each new name on the way to it is synced where it stands. */

@@ -1,9 +1,6 @@
 import { dirname } from 'node:path'
 import {
-  closeSync,
   fsyncSync,
-  open,
-  openSync,
   rename,
   renameSync,
   rmSync,
@@ -12,6 +9,7 @@ import {
   writeFileSync,
 } from './files.js'
 import { syncFolder } from './folder.js'
+import { withFile, withFileSync } from './with-file.js'
 
 export const TEMPORARY = '.tmp'
 
@@ -23,13 +21,10 @@ export async function replaceFile(
 ): Promise<void> {
   const temporary = `${path}${TEMPORARY}`
   try {
-    const file = await open(temporary, 'w', 0o600)
-    try {
+    await withFile(temporary, 'w', async (file) => {
       await file.writeFile(content)
       await file.sync()
-    } finally {
-      await file.close()
-    }
+    })
     beforeRename?.()
     await rename(temporary, path)
   } catch (error) {
@@ -48,13 +43,11 @@ export function replaceFileSync(
 ): void {
   const temporary = `${path}${TEMPORARY}`
   rmSync(temporary, { force: true })
-  const fd = openSync(temporary, 'wx', mode)
-  try {
+  const write = (fd: number): void => {
     writeFileSync(fd, content)
     fsyncSync(fd)
-  } finally {
-    closeSync(fd)
   }
+  withFileSync(temporary, 'wx', write, mode)
   beforeRename?.()
   renameSync(temporary, path)
   syncFolder(dirname(path))
