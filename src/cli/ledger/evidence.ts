@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { existsSync } from '../../adapters/disk/files.js'
-import { type AuditedRecord, auditRecords } from '../../adapters/evidence/audit.js'
+import { type AuditedRecord, auditRecords } from '../../adapters/evidence/read/audit.js'
 import { ownSecret } from '../../app/data/secrets.js'
 import type { Capsule } from '../../core/capsule/model.js'
 import { GateError } from '../../core/error.js'
-import { sealedNames } from '../../core/evidence/sealed-names.js'
+import { namesDigest } from '../../core/evidence/record-names.js'
 import { createErasures, type Erasures } from '../../core/journal/erasures.js'
 import { evidenceDigestsOf } from '../../core/journal/evidence-digests.js'
 import { readLine } from '../../core/journal/vocabulary.js'
@@ -205,7 +205,7 @@ function misfitting(under: ReadonlyMap<string, Dark>, erasures: Erasures): Reado
   const keys = new Set<string>()
   for (const [key, { names }] of under) {
     const said = erasures.of(key)?.names ?? null
-    if (said !== null && said !== sealedNames(names, nodeCrypto)) keys.add(key)
+    if (said !== null && said !== namesDigest(names, nodeCrypto)) keys.add(key)
   }
   return keys
 }

@@ -1,12 +1,12 @@
-import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { KEY_ID_BYTES } from './key-slot.js'
+import { encryptInto, NONCE, TAG } from '../aes-gcm.js'
+import { KEY_ID_BYTES } from '../keys/slot.js'
 
 /**
- * One record in a segment. The head is in clear, so that what was put can be told from what never was
- * when the key is gone: magic, head length, body length, SHA-256 of the action id, key id, the parts'
- * digests, CRC-32. The body is sealed (AES-256-GCM, the head as additional data): nonce, ciphertext,
- * tag, CRC-32. The checksums find torn and damaged bytes without any key.
+ * One record in a segment. The head is in clear, so that an erased record still differs from one that never was:
+ * magic, head length, body length, SHA-256 of the action id, key id, the parts' digests, CRC-32. The body is
+ * encrypted (AES-256-GCM, the head as associated data): nonce, ciphertext, tag, CRC-32. The checksums find torn
+ * and damaged bytes without any key.
  */
 export type Head = {
   readonly action: Buffer
@@ -16,23 +16,9 @@ export type Head = {
 const MAGIC = Buffer.from('CGE1')
 const FIXED = MAGIC.length + 4 + 4
 const DIGEST = 32
-const NONCE = 12
-const TAG = 16
 const CRC = 4
 
-/** Nonces are random and a key seals one day or one subject: far below the 2^32 that bound allows. */
-const nonces = Buffer.alloc(NONCE * 256)
-let nextNonce = nonces.length
-function freshNonce(): Buffer {
-  if (nextNonce === nonces.length) {
-    randomFillSync(nonces)
-    nextNonce = 0
-  }
-  nextNonce += NONCE
-  return nonces.subarray(nextNonce - NONCE, nextNonce)
-}
-
-export function sealFrame(head: Head, key: Buffer, plain: Uint8Array): Buffer {
+export function encryptFrame(head: Head, key: Buffer, plain: Uint8Array): Buffer {
   const headLength = DIGEST + KEY_ID_BYTES + DIGEST * head.digests.length
   const bodyLength = NONCE + plain.length + TAG
   const frame = Buffer.allocUnsafe(FIXED + headLength + CRC + bodyLength + CRC)
@@ -42,43 +28,34 @@ export function sealFrame(head: Head, key: Buffer, plain: Uint8Array): Buffer {
   for (const field of [head.action, head.keyId, ...head.digests]) at += field.copy(frame, at)
   const associated = frame.subarray(0, at)
   at = frame.writeUInt32BE(crc32(associated), at)
-  const bodyAt = at
-  const nonce = freshNonce()
-  at += nonce.copy(frame, at)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce)
-  cipher.setAAD(associated)
-  at += cipher.update(plain).copy(frame, at)
-  cipher.final()
-  at += cipher.getAuthTag().copy(frame, at)
-  frame.writeUInt32BE(crc32(frame.subarray(bodyAt, at)), at)
+  const end = encryptInto(frame, at, key, associated, plain)
+  frame.writeUInt32BE(crc32(frame.subarray(at, end)), end)
   return frame
 }
 
-export type Frame =
-  | {
-      readonly state: 'whole' | 'body_damaged'
-      readonly head: Head
-      readonly length: number
-      readonly associated: Buffer
-      readonly body: Buffer
-    }
-  /** The bytes end before the frame does. */
-  | { readonly state: 'short' }
-  | { readonly state: 'no_frame' }
+/** A frame whose head is sound. */
+export type ReadableFrame = {
+  readonly state: 'whole' | 'body_damaged'
+  readonly head: Head
+  readonly length: number
+  readonly associated: Buffer
+  readonly body: Buffer
+}
+/** `short`: the bytes end before the frame does. */
+export type Frame = ReadableFrame | { readonly state: 'short' | 'no_frame' }
 
-/** How many bytes the frame that begins like this has; null when nothing begins here. */
 export const FRAME_START = FIXED
+/** The length of the frame that begins with these bytes; null when none does. */
 export function frameLength(start: Buffer): number | null {
   if (start.length < FIXED || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null
   return FIXED + start.readUInt32BE(4) + CRC + start.readUInt32BE(8) + CRC
 }
 
 export function readFrame(bytes: Buffer): Frame {
-  const short = bytes.length < FIXED
-  if (short)
-    return {
-      state: MAGIC.subarray(0, bytes.length).equals(bytes.subarray(0, 4)) ? 'short' : 'no_frame',
-    }
+  if (bytes.length < FIXED) {
+    const isStart = MAGIC.subarray(0, bytes.length).equals(bytes.subarray(0, MAGIC.length))
+    return { state: isStart ? 'short' : 'no_frame' }
+  }
   const length = frameLength(bytes)
   if (length === null) return { state: 'no_frame' }
   const headLength = bytes.readUInt32BE(4)
@@ -108,26 +85,8 @@ export function readFrame(bytes: Buffer): Frame {
   }
 }
 
-/** Null when the seal does not hold. */
-export function openBody(associated: Buffer, body: Buffer, key: Buffer): Buffer | null {
-  const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, NONCE))
-  decipher.setAAD(associated)
-  decipher.setAuthTag(body.subarray(body.length - TAG))
-  try {
-    const plain = decipher.update(body.subarray(NONCE, body.length - TAG))
-    decipher.final()
-    return plain
-  } catch {
-    return null
-  }
-}
-
-/** `isDamaged`: the head reads well over a body that does not. */
-export type Scanned = {
-  readonly offset: number
-  readonly head: Head
-  readonly isDamaged: boolean
-}
+/** `isDamaged`: the head is sound, the body is not. */
+type Scanned = { readonly offset: number; readonly head: Head; readonly isDamaged: boolean }
 export type Scan = {
   readonly records: readonly Scanned[]
   /** Where the last good record ends; what follows in the segment was never acknowledged. */
@@ -139,7 +98,7 @@ export type Scan = {
 export function scanSegment(bytes: Buffer): Scan {
   const records: Scanned[] = []
   const damage: { offset: number; bytes: number }[] = []
-  /** Heads that read well over bodies that do not: still records if something good follows them. */
+  /** Damaged records: part of a torn tail unless a good one follows. */
   let doubtful: Scanned[] = []
   let end = 0
   let at = 0
@@ -153,11 +112,9 @@ export function scanSegment(bytes: Buffer): Scan {
       end = at
     } else if (frame.state === 'body_damaged') {
       doubtful.push({ offset: at, head: frame.head, isDamaged: true })
-      // Not past the body: its length may be the very thing that is wrong.
+      // Not past the body: its length may be what is damaged.
       at = nextMagic(bytes, at + 1)
-    } else {
-      at = nextMagic(bytes, at + 1)
-    }
+    } else at = nextMagic(bytes, at + 1)
   }
   return { records, end, damage }
 }

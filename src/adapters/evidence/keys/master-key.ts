@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto'
-import { GateError } from '../../core/error.js'
+import { GateError } from '../../../core/error.js'
 
 /** What the master key is used for; it encrypts nothing by itself. */
 export type MasterKey = {
   /** Wraps data keys. */
   readonly wrap: Buffer
-  /** Turns the name of a scope into what stands on disk instead of it. */
+  /** What a scope's name is replaced by on disk. */
   tag(scope: string): Buffer
-  /** Tells, without giving it away, which master key a store belongs to. */
+  /** Identifies the master key a store belongs to without disclosing it. */
   readonly check: Buffer
 }
 
