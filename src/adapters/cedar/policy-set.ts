@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Mode } from '../../core/capsule/model.js'
 import { canonicalOf } from '../../core/json/build.js'
-import type { Look } from './load/looks.js'
-import type { PolicySchema } from './schema.js'
+import type { ArgumentUse } from './load/argument-buckets.js'
+import type { ActionShape, PolicySchema } from './schema.js'
 
 export type LoadedPolicy = {
   readonly id: string
@@ -16,9 +16,9 @@ export type LoadedPolicy = {
   readonly reason: string | null
   /** The actions its scope names. */
   readonly actions: readonly string[]
-  /** Arguments it looks at, and how; null: at all of them, as they are. */
-  readonly looks: ReadonlyMap<string, Look> | null
-  /** The one agent its scope names: for any other it neither applies nor looks at anything. Null: any. */
+  /** Arguments it uses, and how; null: all of them, by value. */
+  readonly uses: ReadonlyMap<string, ArgumentUse> | null
+  /** The one agent its scope names: for others it does not apply. Null: any. */
   readonly agent: string | null
 }
 
@@ -36,10 +36,7 @@ export type PolicySet = {
 
 export function policySet(schema: PolicySchema, policies: readonly LoadedPolicy[]): PolicySet {
   const sorted = [...policies].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const document = canonicalOf({
-    policies: textsOf(sorted),
-    schema: schema.text,
-  })
+  const document = canonicalOf({ policies: textsOf(sorted), schema: schema.text })
   const digest = createHash('sha256').update(document).digest('hex')
   return { [validated]: true, digest, document, schema, policies: sorted }
 }
@@ -47,16 +44,16 @@ export function policySet(schema: PolicySchema, policies: readonly LoadedPolicy[
 export type Slice = 'enforced' | 'observedPermits' | 'observedForbids'
 
 /**
- * The policies one evaluation needs. Observed ones stand apart by effect, so that the determining
+ * The slice a policy is evaluated in. Observed ones are apart by effect, so that the determining
  * policies of each evaluation are all the satisfied ones.
  */
-export function sliceOf(set: PolicySet, action: string, slice: Slice): LoadedPolicy[] {
-  const inSlice = ({ mode, effect }: LoadedPolicy): boolean => {
-    if (mode === 'enforce') return slice === 'enforced'
-    return slice === (effect === 'permit' ? 'observedPermits' : 'observedForbids')
-  }
-  return set.policies.filter((policy) => inSlice(policy) && policy.actions.includes(action))
+export function sliceOf({ mode, effect }: LoadedPolicy): Slice {
+  if (mode === 'enforce') return 'enforced'
+  return effect === 'permit' ? 'observedPermits' : 'observedForbids'
 }
+
+export const policiesFor = (set: PolicySet, { action }: ActionShape): LoadedPolicy[] =>
+  set.policies.filter(({ actions }) => actions.includes(action))
 
 /** As Cedar takes them: keyed by our ids, which it would otherwise number. */
 export const textsOf = (policies: readonly LoadedPolicy[]): Record<string, string> =>

@@ -18,7 +18,7 @@ export const CEDAR_MODULE = createRequire(import.meta.url).resolve(
 
 /**
  * An instance of its own each time, past every module cache: the package keeps one wasm instance per
- * module copy, and an instance that once trapped answers nothing ever again.
+ * module copy, and an instance that trapped once is of no use any more.
  */
 export function instantiateCedar(): CedarWasm {
   keepWasmCallsOutOfLine()
@@ -49,3 +49,36 @@ export const isInstanceLost = (error: unknown): boolean =>
   error !== null &&
   'name' in error &&
   (error.name === 'RangeError' || error.name === 'RuntimeError')
+
+/**
+ * One wasm instance and its two slots. What is preparsed under a name is never freed, only replaced, so a reload
+ * writes under the names of the other slot; the engine that had that slot is retired.
+ */
+export type CedarHost = {
+  wasm(): CedarWasm
+  /** Grows when the instance is replaced: what was preparsed before is gone. */
+  generation(): number
+  /** After a trap. Slots stay with their holders. */
+  replace(): void
+  takeSlot(name: Slot['name']): Slot
+}
+export type Slot = { readonly name: 'A' | 'B'; isHeld(): boolean }
+
+export function cedarHost(instantiate: () => CedarWasm): CedarHost {
+  let instance = instantiate()
+  let generation = 0
+  const holders: Partial<Record<Slot['name'], Slot>> = {}
+  return {
+    wasm: () => instance,
+    generation: () => generation,
+    replace() {
+      instance = instantiate()
+      generation++
+    },
+    takeSlot(name) {
+      const slot: Slot = { name, isHeld: () => holders[name] === slot }
+      holders[name] = slot
+      return slot
+    },
+  }
+}
