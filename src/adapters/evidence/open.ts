@@ -90,6 +90,7 @@ function opened(
   const inIndex = createIndexLookup(store)
 
   function put(record: EvidenceRecord, urgent: boolean): Promise<void> {
+    mustBeOpen()
     writer.mayWrite(urgent)
     const plain = encodeRecord(record)
     const { id, key } = keys.forScope(scopeOf(record), writer.writeKey(urgent))
@@ -109,10 +110,13 @@ function opened(
     await lock.release()
   }
   /** The number of a closed descriptor may be another file's by now. */
+  function mustBeOpen(): void {
+    if (closing !== null) throw new GateError('closed', 'the evidence store is closed')
+  }
   const whileOpen =
     <A, T>(run: (given: A) => T | Promise<T>) =>
     async (given: A): Promise<T> => {
-      if (closing !== null) throw new GateError('closed', 'the evidence store is closed')
+      mustBeOpen()
       return run(given)
     }
 

@@ -36,9 +36,8 @@ const syncData = promisify(fdatasync)
  * group's fdatasync has made them durable. What fails is cut off again, so no later reader finds it.
  */
 export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }: WriterOptions) {
-  const numbers = files.numbers()
-  const newest = numbers.pop()
-  const closed: number[] = numbers
+  const closed = files.numbers()
+  const newest = closed.pop()
   let current = newest === undefined ? files.create(1) : files.resume(newest)
   /** Full, its index not yet on disk; the next segment is closed only after it. */
   let closing: Segment | null = null
@@ -48,7 +47,6 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
   let poison: string | null = null
   /** A write or sync failed, and the disk has not been seen to take and keep bytes since. */
   let failing: GateError | null = null
-  let isClosed = false
 
   recover()
   // An unhealthy store gets no more records that would make it try again.
@@ -94,7 +92,6 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
   }
 
   function mayWrite(urgent: boolean): void {
-    if (isClosed) throw new GateError('closed', 'the evidence store is closed')
     if (poison !== null) throw new GateError('poisoned', poison)
     if (urgent) return
     recover()
@@ -141,7 +138,13 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
       waiting = []
       try {
         seams.before_evidence_sync?.()
-        if (keys.isDirty()) await syncKeys()
+        if (keys.isDirty()) {
+          await keys.sync().catch((error: unknown) => {
+            // The kernel may have marked those pages clean: a later sync would prove nothing.
+            poison = `data keys could not be made durable (${String(error)}); restart the gate`
+            throw error
+          })
+        }
         for (const segment of new Set(batch.map((one) => one.segment))) await syncData(segment.fd)
         seams.after_evidence_sync?.()
       } catch (error) {
@@ -158,25 +161,11 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
     running = null
   }
 
-  async function syncKeys(): Promise<void> {
-    try {
-      await keys.sync()
-    } catch (error) {
-      // The kernel may have marked those pages clean: a later sync would prove nothing.
-      poison = `data keys could not be made durable (${String(error)}); restart the gate`
-      throw error
-    }
-  }
-
   /** Nothing since the last good sync counts: it is cut off, and every waiting append is rejected. */
   function fail(all: readonly Waiting[], cause: unknown): void {
     waiting = []
-    const error = new GateError(
-      'write_failed',
-      `evidence was not made durable: ${cause}`,
-      undefined,
-      cause,
-    )
+    const message = `evidence was not made durable: ${cause}`
+    const error = new GateError('write_failed', message, undefined, cause)
     failing = error
     for (const segment of new Set(all.map((one) => one.segment))) {
       cutBack(segment.fd, segment.durable)
@@ -216,7 +205,6 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
       return { ok: reason === null, reason }
     },
     async close(): Promise<void> {
-      isClosed = true
       clearInterval(retry)
       await running
       await closingRun

@@ -1,4 +1,5 @@
-import type { Mode } from '../../core/capsule/model.js'
+import type { LineOf } from '../../core/journal/vocabulary.js'
+import type { Plain } from '../../core/json/value.js'
 
 /** What an endpoint may subscribe to. */
 export const EVENT_TYPES = [
@@ -24,14 +25,7 @@ export type Endpoint = {
   readonly allowPrivate: boolean
 }
 
-type Value =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly string[]
-  | { readonly [name: string]: Value }
-export type EventData = { readonly [name: string]: Value }
+export type EventData = { readonly [name: string]: Plain }
 
 /** What a journal line establishes, as an endpoint is told of it. */
 export type WebhookEvent = {
@@ -75,21 +69,19 @@ export type WebhookReport =
 export type Report = (report: WebhookReport) => void
 
 /** An open request to a human, as far as notifications name it. */
-export type ApprovalSeen = {
-  readonly tool: string
-  readonly agent: string
-  readonly operator: string
-  readonly document_digest: string
-  /** The capsule that whatever comes next supersedes. */
+export type ApprovalSeen = Pick<
+  LineOf<'APPROVAL_OPENED'>,
+  'tool' | 'agent' | 'operator' | 'document_digest'
+> & {
+  /** The capsule that the next one supersedes. */
   readonly capsule_id: string
   readonly deadline: { readonly at: string; readonly on_expiry: string }
   readonly approved: boolean
 }
-export type JudgesSeen = {
-  readonly policy_digest: string
-  readonly manifest_digests: readonly string[]
-  readonly mode: Mode
-}
+export type JudgesSeen = Pick<
+  LineOf<'CONFIG_CHANGED'>,
+  'policy_digest' | 'manifest_digests' | 'mode'
+>
 /** What an event needs from lines before its own. */
 export type Context = {
   readonly approvals: ReadonlyMap<string, ApprovalSeen>

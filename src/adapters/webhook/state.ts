@@ -35,16 +35,10 @@ export type OutboxRecord =
       readonly change: ContextChange | null
       readonly deliveries: readonly Delivery[]
     }
-  | {
-      readonly t: 'retry'
-      readonly id: string
-      readonly tries: number
-      readonly next: number
-      readonly why: string
-    }
+  | ({ readonly t: 'retry' } & Pick<FailedDelivery, 'id' | 'tries' | 'next' | 'why'>)
   | { readonly t: 'done'; readonly id: string }
-  | { readonly t: 'dead'; readonly id: string; readonly why: string; readonly since: string }
-  | { readonly t: 'replay'; readonly id: string; readonly next: number }
+  | ({ readonly t: 'dead' } & Pick<FailedDelivery, 'id' | 'why' | 'since'>)
+  | ({ readonly t: 'replay' } & Pick<Delivery, 'id' | 'next'>)
   /** Null: no longer in gate.yaml. */
   | { readonly t: 'endpoint'; readonly name: string; readonly state: EndpointState | null }
 

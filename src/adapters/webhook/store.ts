@@ -11,14 +11,7 @@ import { apply, dump, emptyState, MAX_DEAD, type OutboxRecord, type OutboxState 
  * lines are read again from there, so an event may be sent twice but is never lost. A gap would lose one, so reading
  * ends at the first line that is not whole.
  */
-export type Store = {
-  readonly state: Readonly<OutboxState>
-  /** Applied even when the disk is full: the failure is reported, and a restart repeats what is not in the file. */
-  write(record: OutboxRecord): void
-  /** Moves the cursor without a record, past a line that is no event. */
-  skip(seq: number): void
-  close(): void
-}
+export type Store = ReturnType<typeof openStore>
 
 const FILE = 'outbox.jsonl'
 /** Rewritten when it is larger than this and at least half of it is history. */
@@ -51,7 +44,7 @@ function parse(line: string): OutboxRecord | null {
 }
 
 /** Begins the file anew with this state; from here on the records are applied to it. */
-export function openStore(folder: string, state: OutboxState, report: Report): Store {
+export function openStore(folder: string, state: OutboxState, report: Report) {
   makeFolder(folder)
   const path = join(folder, FILE)
   let startBytes = 0
@@ -95,17 +88,19 @@ export function openStore(folder: string, state: OutboxState, report: Report): S
   }
 
   return {
-    state,
-    write(record) {
+    state: state as Readonly<OutboxState>,
+    /** Applied even when the disk is full: the failure is reported, and a restart repeats what is not in the file. */
+    write(record: OutboxRecord): void {
       const dropsOldest = record.t === 'dead' && state.dead.size === MAX_DEAD
       apply(state, record)
       tryTo(() => append(record))
       if (dropsOldest) report({ kind: 'forgotten', count: 1 })
     },
-    skip(seq) {
+    /** Moves the cursor without a record, past a line that is no event. */
+    skip(seq: number): void {
       state.cursor = seq
     },
-    close() {
+    close(): void {
       tryTo(rewrite)
       closeSync(fd)
     },

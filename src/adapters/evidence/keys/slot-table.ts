@@ -2,12 +2,7 @@
  * In which slots a scope's key may be: an open-addressed table of (tag prefix, slot), sixteen bytes or less
  * per key, because a store may have millions of subjects. The slot itself holds the whole tag to compare.
  */
-export type SlotTable = {
-  add(tag: Buffer, slot: number): void
-  candidates(tag: Buffer): Generator<number>
-}
-
-export function createSlotTable(): SlotTable {
+export function createSlotTable() {
   let capacity = 1024
   let used = 0
   // Pairs: prefix, slot. Slot 0 is the file's head, so it marks an empty pair.
@@ -20,7 +15,7 @@ export function createSlotTable(): SlotTable {
     table[at * 2 + 1] = slot
   }
   return {
-    add(tag, slot) {
+    add(tag: Buffer, slot: number): void {
       if (++used * 2 > capacity) {
         const old = table
         capacity *= 2
@@ -31,7 +26,7 @@ export function createSlotTable(): SlotTable {
       }
       insert(tag.readUInt32BE(0), slot)
     },
-    *candidates(tag) {
+    *candidates(tag: Buffer): Generator<number> {
       const prefix = tag.readUInt32BE(0)
       for (let at = prefix % capacity; table[at * 2 + 1] !== 0; at = (at + 1) % capacity) {
         if (table[at * 2] === prefix) yield table[at * 2 + 1] as number

@@ -35,21 +35,7 @@ export type RecordKey =
   | { readonly state: 'erased' }
   | { readonly state: 'damaged'; readonly detail: string }
 
-export type KeyStore = {
-  /** The scope's key, made if it has none. The slot is in the kernel; `sync` makes it durable. */
-  forScope(scope: string, write: PositionedWrite): DataKey
-  byId(id: Buffer): RecordKey
-  /** The id of the scope's key, hex; null where it has none. */
-  idOf(scope: string): string | null
-  /** The slot as it is on disk; its key is not unwrapped. */
-  slot(number: number): Slot
-  /** Destroys the scope's key for good, durably; its slot's number, or null when there is none. */
-  erase(scope: string): number | null
-  isDirty(): boolean
-  sync(): Promise<void>
-  readonly findings: readonly string[]
-  close(): void
-}
+export type KeyStore = ReturnType<typeof openKeyStore>
 /** Writes all of it at that position, or nothing. */
 export type PositionedWrite = (fd: number, bytes: Buffer, at: number) => void
 
@@ -59,7 +45,7 @@ const CACHED = 1024
 const SLOTS_PER_READ = 512
 const syncData = promisify(fdatasync)
 
-export function openKeyStore(file: string, master: MasterKey, seams: Seams): KeyStore {
+export function openKeyStore(file: string, master: MasterKey, seams: Seams) {
   const redo = `${file}.erasing`
   if (!existsSync(file)) replaceFileSync(file, headOf(master))
   const fd = openSync(file, 'r+')
@@ -146,7 +132,8 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
 
   return {
     findings,
-    forScope(scope, write) {
+    /** The scope's key, made if it has none. The slot is in the kernel; `sync` makes it durable. */
+    forScope(scope: string, write: PositionedWrite): DataKey {
       const known = cache.get(scope)
       if (known !== undefined) return known
       const slot = find(scope)
@@ -163,10 +150,13 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
       table.add(tag, slots++)
       return remember(scope, { id: bytes.subarray(4, 4 + KEY_ID_BYTES), key })
     },
-    idOf: (scope) => find(scope)?.id.toString('hex') ?? null,
-    slot: (number) => readSlot(read(number)),
-    byId: (id) => keyIn(readSlot(read(id.readUInt32BE(0))), id, file, master),
-    erase(scope) {
+    /** The id of the scope's key, hex; null where it has none. */
+    idOf: (scope: string): string | null => find(scope)?.id.toString('hex') ?? null,
+    /** The slot as it is on disk; its key is not unwrapped. */
+    slot: (number: number): Slot => readSlot(read(number)),
+    byId: (id: Buffer): RecordKey => keyIn(readSlot(read(id.readUInt32BE(0))), id, file, master),
+    /** Destroys the scope's key for good, durably; its slot's number, or null when there is none. */
+    erase(scope: string): number | null {
       const slot = find(scope)
       if (slot === null) return null
       replaceFileSync(redo, slot.id)
@@ -176,8 +166,8 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
       removeFileSync(redo)
       return slot.id.readUInt32BE(0)
     },
-    isDirty: () => dirty,
-    async sync() {
+    isDirty: (): boolean => dirty,
+    async sync(): Promise<void> {
       dirty = false
       await syncData(fd)
     },
