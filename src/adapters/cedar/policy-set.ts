@@ -1,26 +1,20 @@
 import { createHash } from 'node:crypto'
-import type { Mode } from '../../core/capsule/model.js'
 import { canonicalOf } from '../../core/json/build.js'
+import type { Annotated } from './load/annotations.js'
 import type { ArgumentUse } from './load/argument-buckets.js'
+import type { PolicyText } from './load/split.js'
 import type { ActionShape, PolicySchema } from './schema.js'
 
-export type LoadedPolicy = {
-  readonly id: string
-  readonly text: string
-  readonly file: string
-  readonly line: number
-  readonly effect: 'permit' | 'forbid'
-  readonly hem: boolean
-  readonly mode: Mode
-  /** The operator's own words, for the private record. */
-  readonly reason: string | null
-  /** The actions its scope names. */
-  readonly actions: readonly string[]
-  /** Arguments it uses, and how; null: all of them, by value. */
-  readonly uses: ReadonlyMap<string, ArgumentUse> | null
-  /** The one agent its scope names: for others it does not apply. Null: any. */
-  readonly agent: string | null
-}
+export type LoadedPolicy = Annotated &
+  PolicyText & {
+    readonly effect: 'permit' | 'forbid'
+    /** The actions its scope names. */
+    readonly actions: readonly string[]
+    /** Arguments it uses, and how; null: all of them, by value. */
+    readonly uses: ReadonlyMap<string, ArgumentUse> | null
+    /** The one agent its scope names: for others it does not apply. Null: any. */
+    readonly agent: string | null
+  }
 
 const validated: unique symbol = Symbol('validated')
 /** Only `loadPolicies` makes one: parsed, strictly validated and linted. */

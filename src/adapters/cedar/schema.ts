@@ -57,37 +57,27 @@ export function cedarSchema(rules: readonly PolicyRule[]): SchemaResult {
  * action. There are no action groups, so nothing about one action depends on another.
  */
 export function schemaFor(actions: readonly ActionShape[]): SchemaJson<string> {
-  return {
-    '': {
-      entityTypes: {
-        Role: {},
-        Agent: { memberOfTypes: ['Role'], shape: record({ developer: { type: 'String' } }) },
-        Tool: { shape: record({ irreversibility: { type: 'String' } }) },
-      },
-      actions: Object.fromEntries(
-        actions.map((shape) => [
-          shape.action,
-          {
-            appliesTo: {
-              principalTypes: ['Agent'],
-              resourceTypes: ['Tool'],
-              context: record({
-                args: record(
-                  Object.fromEntries(
-                    shape.args.map(({ name, type, optional }) => [
-                      name,
-                      { ...TYPES[type], required: !optional },
-                    ]),
-                  ),
-                ),
-                approval: record({ granted: { type: 'Boolean' } }),
-              }),
-            },
-          },
-        ]),
-      ),
-    },
+  const developer = record({ developer: { type: 'String' } })
+  const irreversibility = record({ irreversibility: { type: 'String' } })
+  const entityTypes = {
+    Role: {},
+    Agent: { memberOfTypes: ['Role'], shape: developer },
+    Tool: { shape: irreversibility },
   }
+  return { '': { entityTypes, actions: Object.fromEntries(actions.map(actionType)) } }
+}
+
+function actionType({ action, args }: ActionShape) {
+  const types = args.map(({ name, type, optional }) => [
+    name,
+    { ...TYPES[type], required: !optional },
+  ])
+  const context = record({
+    args: record(Object.fromEntries(types)),
+    approval: record({ granted: { type: 'Boolean' } }),
+  })
+  const appliesTo = { principalTypes: ['Agent'], resourceTypes: ['Tool'], context }
+  return [action, { appliesTo }] as const
 }
 
 const TYPES: Readonly<Record<PolicyArgType, Type<string>>> = {

@@ -21,70 +21,30 @@ export class EvaluationFault extends Error {
   }
 }
 
-export type Evaluator = {
-  readonly generation: number
-  /** Ids of the action's observed policies, sorted. */
-  observed(action: string): readonly string[]
-  forRequest(request: CedarRequest): (slice: Slice, granted: boolean) => Outcome
-}
-
 const SLICES = ['enforced', 'observedPermits', 'observedForbids'] as const
-type Prepared = {
-  readonly schemaName: string
-  /** The arguments any of the action's policies uses: Cedar gets no other. */
-  readonly used: ReadonlySet<string>
-  /** How policies about this agent use arguments: nothing else of them can change its decision. */
-  readonly usesFor: (agent: string) => Uses
-  readonly memo: Memo
-  /** Without the observed slices that are empty: nothing in them can be satisfied. */
-  readonly sets: ReadonlyMap<Slice, { readonly name: string; readonly effects: Effects }>
-  readonly observed: readonly string[]
-}
 /** Sorted by name. */
 type Uses = readonly (readonly [name: string, use: ArgumentUse])[]
 type Effects = ReadonlyMap<string, 'permit' | 'forbid'>
+
+export type Evaluator = ReturnType<typeof prepareEvaluator>
 
 /**
  * Preparses one schema and up to three sets per action. Names count actions instead of spelling them:
  * they repeat on every reload, so wasm memory does not grow.
  */
-export function prepareEvaluator(host: CedarHost, slot: Slot['name'], set: PolicySet): Evaluator {
+export function prepareEvaluator(host: CedarHost, slot: Slot['name'], set: PolicySet) {
   const wasm = host.wasm()
-  const generation = host.generation()
-  const prepared = new Map<string, Prepared>()
-  set.schema.actions.forEach((shape, index) => {
-    const schemaName = `${slot}${index}`
-    const about = policiesFor(set, shape)
-    const isByValue = about.some(({ uses }) => uses === null)
-    const args = shape.args.filter(
-      ({ name }) => isByValue || about.some(({ uses }) => uses?.has(name)),
-    )
-    expectParsed(wasm.preparseSchema(schemaName, schemaFor([{ ...shape, args }])))
-    const sets = new Map<Slice, { name: string; effects: Effects }>()
-    for (const slice of SLICES) {
-      const policies = about.filter((policy) => sliceOf(policy) === slice)
-      // The enforced set is prepared even when empty: the default deny is Cedar's own.
-      if (slice !== 'enforced' && policies.length === 0) continue
-      const name = `${schemaName}.${slice}`
-      expectParsed(wasm.preparsePolicySet(name, { staticPolicies: textsOf(policies) }))
-      sets.set(slice, { name, effects: new Map(policies.map(({ id, effect }) => [id, effect])) })
-    }
-    const observed = [...sets].flatMap(([slice, { effects }]) =>
-      slice === 'enforced' ? [] : [...effects.keys()],
-    )
-    prepared.set(shape.action, {
-      schemaName,
-      used: new Set(args.map(({ name }) => name)),
-      usesFor: usesByAgent(about, shape),
-      memo: createMemo(),
-      sets,
-      observed: observed.sort(),
-    })
-  })
+  const prepared = new Map(
+    set.schema.actions.map((shape, index) => [
+      shape.action,
+      prepareAction(wasm, `${slot}${index}`, shape, policiesFor(set, shape)),
+    ]),
+  )
   return {
-    generation,
-    observed: (action) => prepared.get(action)?.observed ?? [],
-    forRequest(request) {
+    generation: host.generation(),
+    /** Ids of the action's observed policies, sorted. */
+    observed: (action: string): readonly string[] => prepared.get(action)?.observed ?? [],
+    forRequest(request: CedarRequest): (slice: Slice, granted: boolean) => Outcome {
       const action = prepared.get(request.action.id)
       if (action === undefined) throw new EvaluationFault('engine_fault', 'an unprepared action')
       const key = keyOf(request, action.usesFor(request.principal.id))
@@ -105,13 +65,47 @@ export function prepareEvaluator(host: CedarHost, slot: Slot['name'], set: Polic
   }
 }
 
+function prepareAction(
+  wasm: CedarWasm,
+  schemaName: string,
+  shape: ActionShape,
+  policies: readonly LoadedPolicy[],
+) {
+  const isByValue = policies.some(({ uses }) => uses === null)
+  const args = shape.args.filter(
+    ({ name }) => isByValue || policies.some(({ uses }) => uses?.has(name)),
+  )
+  expectParsed(wasm.preparseSchema(schemaName, schemaFor([{ ...shape, args }])))
+  const sets = new Map<Slice, { readonly name: string; readonly effects: Effects }>()
+  for (const slice of SLICES) {
+    const inSlice = policies.filter((policy) => sliceOf(policy) === slice)
+    // Observed slices that are empty have nothing to satisfy. An empty enforced one is Cedar's own default deny.
+    if (slice !== 'enforced' && inSlice.length === 0) continue
+    const name = `${schemaName}.${slice}`
+    expectParsed(wasm.preparsePolicySet(name, { staticPolicies: textsOf(inSlice) }))
+    sets.set(slice, { name, effects: new Map(inSlice.map(({ id, effect }) => [id, effect])) })
+  }
+  return {
+    schemaName,
+    /** The arguments any of the action's policies uses: Cedar gets no other. */
+    used: new Set(args.map(({ name }) => name)),
+    /** How policies about an agent use arguments: nothing else of them can change its decision. */
+    usesFor: usesByAgent(policies, shape),
+    memo: createMemo(),
+    sets,
+    observed: policies
+      .flatMap((policy) => (sliceOf(policy) === 'enforced' ? [] : [policy.id]))
+      .sort(),
+  }
+}
+
 const NOTHING: Outcome = { allow: false, policies: [] }
 
 /** For each agent that policies name, and for all others, to whom only policies that name no agent apply. */
 function usesByAgent(
   policies: readonly LoadedPolicy[],
   { args }: ActionShape,
-): Prepared['usesFor'] {
+): (agent: string) => Uses {
   const byValue = new Map<string, ArgumentUse>(args.map(({ name }) => [name, 'value']))
   const usesOf = (agent: string | null): Uses => {
     const all = new Map<string, ArgumentUse>()
@@ -153,8 +147,6 @@ function narrowed(request: CedarRequest, used: ReadonlySet<string>): CedarReques
 
 const MAX_REMEMBERED = 4096
 const MAX_KEY = 1024
-
-type Memo = ReturnType<typeof createMemo>
 
 /**
  * Decisions are a function of the set and what it uses, so they are remembered (promise 7), in two generations:

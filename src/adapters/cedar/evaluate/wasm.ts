@@ -50,32 +50,27 @@ export const isInstanceLost = (error: unknown): boolean =>
   'name' in error &&
   (error.name === 'RangeError' || error.name === 'RuntimeError')
 
+export type CedarHost = ReturnType<typeof cedarHost>
+export type Slot = { readonly name: 'A' | 'B'; isHeld(): boolean }
+
 /**
  * One wasm instance and its two slots. What is preparsed under a name is never freed, only replaced, so a reload
  * writes under the names of the other slot; the engine that had that slot is retired.
  */
-export type CedarHost = {
-  wasm(): CedarWasm
-  /** Grows when the instance is replaced: what was preparsed before is gone. */
-  generation(): number
-  /** After a trap. Slots stay with their holders. */
-  replace(): void
-  takeSlot(name: Slot['name']): Slot
-}
-export type Slot = { readonly name: 'A' | 'B'; isHeld(): boolean }
-
-export function cedarHost(instantiate: () => CedarWasm): CedarHost {
+export function cedarHost(instantiate: () => CedarWasm) {
   let instance = instantiate()
   let generation = 0
   const holders: Partial<Record<Slot['name'], Slot>> = {}
   return {
-    wasm: () => instance,
-    generation: () => generation,
-    replace() {
+    wasm: (): CedarWasm => instance,
+    /** Grows when the instance is replaced: what was preparsed before is gone. */
+    generation: (): number => generation,
+    /** After a trap. Slots stay with their holders. */
+    replace(): void {
       instance = instantiate()
       generation++
     },
-    takeSlot(name) {
+    takeSlot(name: Slot['name']): Slot {
       const slot: Slot = { name, isHeld: () => holders[name] === slot }
       holders[name] = slot
       return slot

@@ -6,6 +6,7 @@ export type Annotated = {
   readonly id: string
   readonly hem: boolean
   readonly mode: Mode
+  /** The operator's own words, for the private record. */
   readonly reason: string | null
 }
 export type Annotations =

@@ -62,17 +62,14 @@ export function decided(expr: Expr, assume: (node: Node) => boolean | null): boo
     case 'not':
       return negated(decided(node.arg, assume))
     case 'and':
-    case 'or': {
-      const absorbing = node.op === 'or'
-      const left = decided(node.left, assume)
-      const right = decided(node.right, assume)
-      if (left === absorbing || right === absorbing) return absorbing
-      return left === null || right === null ? null : !absorbing
-    }
+    case 'or':
     case 'equal': {
       const left = decided(node.left, assume)
       const right = decided(node.right, assume)
-      return left === null || right === null ? null : left === right
+      const absorbing = node.op === 'or'
+      if (node.op !== 'equal' && (left === absorbing || right === absorbing)) return absorbing
+      if (left === null || right === null) return null
+      return node.op === 'equal' ? left === right : !absorbing
     }
     case 'if': {
       const chosen = decided(node.if, assume)

@@ -157,16 +157,14 @@ function agentOf({ principal }: PolicyJson): string | null {
   return type === 'Agent' ? id : null
 }
 
-const loaded = (policy: Parsed, actions: readonly ActionShape[]): LoadedPolicy => ({
-  id: policy.id,
-  text: policy.source.text,
-  file: policy.source.file,
-  line: policy.source.line,
-  effect: policy.json.effect,
-  hem: policy.hem,
-  mode: policy.mode,
-  reason: policy.reason,
+const loaded = (
+  { source, json, ...annotations }: Parsed,
+  actions: readonly ActionShape[],
+): LoadedPolicy => ({
+  ...annotations,
+  ...source,
+  effect: json.effect,
   actions: actions.map(({ action }) => action),
-  uses: usesOf(policy.json),
-  agent: agentOf(policy.json),
+  uses: usesOf(json),
+  agent: agentOf(json),
 })

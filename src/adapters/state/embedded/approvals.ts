@@ -170,38 +170,35 @@ function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
   }
 }
 
-const openedBy = (line: LineOf<'APPROVAL_OPENED'>): Approval => ({
-  approvalId: line.approval_id,
-  operator: line.operator,
-  agent: line.agent,
-  developer: line.developer,
-  tool: line.tool,
-  requestDigest: line.request_digest,
-  policyDigest: line.policy_digest,
-  manifestDigest: line.manifest_digest,
-  documentDigest: line.document_digest,
-  openedAt: line.opened_at,
-  hitl: {
-    ttl_seconds: line.ttl_seconds,
-    quorum: line.quorum,
-    roles: line.roles,
-    min_assurance: line.min_assurance,
-    on_approval: line.on_approval,
-    ladder: line.ladder,
-    reminders_seconds: line.reminders,
-    ...(line.refusal_seconds === undefined ? {} : { refusal_seconds: line.refusal_seconds }),
-  },
-  rung: 0,
-  opened: line.capsule_id,
-  parent: line.capsule_id,
-  deadline: { at: line.expires_at, onExpiry: line.on_expiry },
-  votes: [],
-  decided: null,
-  reminded: 0,
-  callIdentity: line.call_identity ?? null,
-  refusedUntil: null,
-  state: { kind: 'pending' },
-})
+function openedBy(line: LineOf<'APPROVAL_OPENED'>): Approval {
+  const { operator, agent, developer, tool } = line
+  const { ttl_seconds, quorum, roles, min_assurance, on_approval, ladder, refusal_seconds } = line
+  const asked = { ttl_seconds, quorum, roles, min_assurance, on_approval, ladder }
+  const refusal = refusal_seconds === undefined ? {} : { refusal_seconds }
+  return {
+    approvalId: line.approval_id,
+    operator,
+    agent,
+    developer,
+    tool,
+    requestDigest: line.request_digest,
+    policyDigest: line.policy_digest,
+    manifestDigest: line.manifest_digest,
+    documentDigest: line.document_digest,
+    openedAt: line.opened_at,
+    hitl: { ...asked, reminders_seconds: line.reminders, ...refusal },
+    rung: 0,
+    opened: line.capsule_id,
+    parent: line.capsule_id,
+    deadline: { at: line.expires_at, onExpiry: line.on_expiry },
+    votes: [],
+    decided: null,
+    reminded: 0,
+    callIdentity: line.call_identity ?? null,
+    refusedUntil: null,
+    state: { kind: 'pending' },
+  }
+}
 
 const voteOf = (line: LineOf<'APPROVAL_VOTED'>): Vote => ({
   voter: line.voter,
