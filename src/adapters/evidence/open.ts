@@ -46,29 +46,28 @@ const DAY = /^\d{4}-\d{2}-\d{2}(?=T)/
 /** Evidence as in DESIGN §5: private, encrypted, erasable by key, indexed by digest and by action. */
 export async function openEvidence(options: EvidenceOptions): Promise<OpenedEvidence> {
   const { dir } = options
-  const folders = { segments: join(dir, 'segments'), public: join(dir, 'public') }
-  for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const name of ['segments', 'public']) {
+    mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
+  }
   // A folder is durable when its parent was synced.
   for (const folder of [dirname(dir), dir]) syncFolder(folder)
   const lock = await lockFolder(dir, 'evidence')
   try {
-    return opened(options, folders, lock)
+    return opened(options, lock)
   } catch (error) {
     await lock.release()
     throw error
   }
 }
 
-function opened(
-  options: EvidenceOptions,
-  folders: { readonly segments: string; readonly public: string },
-  lock: Lock,
-): OpenedEvidence {
+function opened(options: EvidenceOptions, lock: Lock): OpenedEvidence {
   const { dir, seams = {}, gather = endOfTurn } = options
   const { segmentBytes = SEGMENT_BYTES, reserveBytes = RESERVE_BYTES } = options
-  for (const folder of [dir, ...Object.values(folders)]) dropTemporaries(folder)
+  const segmentFolder = join(dir, 'segments')
+  const publicFolder = join(dir, 'public')
+  for (const folder of [dir, segmentFolder, publicFolder]) dropTemporaries(folder)
   const findings = new Set<string>()
-  const files = segmentFiles(folders.segments, seams, (finding) => findings.add(finding))
+  const files = segmentFiles(segmentFolder, seams, (finding) => findings.add(finding))
   const numbers = files.numbers()
   const keyFile = join(dir, 'keys')
   if (numbers.length > 0 && !existsSync(keyFile)) {
@@ -85,7 +84,7 @@ function opened(
   for (const finding of keys.findings) findings.add(finding)
   const reserve = openReserve(dir, reserveBytes, reserveBytes)
   const writer = openWriter({ files, segmentBytes, keys, reserve, seams, gather })
-  const published = publicFiles(folders.public)
+  const published = publicFiles(publicFolder)
   const store = { files, keys, segments: writer.segments }
   const inIndex = createIndexLookup(store)
 

@@ -5,7 +5,7 @@ import type { Line } from '../../core/journal/vocabulary.js'
 import type { Clock } from '../../ports/clock.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { derive, headEvent, NOTHING } from './events.js'
-import type { ContextChange, Delivery, Endpoint, EventType, WebhookEvent } from './model.js'
+import type { ContextChange, Delivery, Endpoint, WebhookEvent } from './model.js'
 import type { Store } from './store.js'
 
 export type IntakeOptions = {
@@ -29,12 +29,7 @@ export const bodyOf = (event: WebhookEvent, link: (page: string) => string | nul
   })
 
 /** Computed from the event alone, so that a receiver recognizes a repetition, also one after a crash. */
-export const deliveryId = (
-  origin: string,
-  seq: number,
-  type: EventType,
-  endpoint: string,
-): string =>
+export const deliveryId = (origin: string, seq: number, type: string, endpoint: string): string =>
   `msg_${hex(nodeCrypto.sha256(utf8(JSON.stringify([origin, seq, type, endpoint])))).slice(0, 32)}`
 
 /** Journal lines and heads become deliveries, which are recorded before they are sent. */

@@ -24,12 +24,7 @@ export type EndpointStats = {
   readonly pending: number
   readonly dead: number
 }
-export type Outbox = {
-  stats(): readonly EndpointStats[]
-  /** Publishes the newest head. */
-  head(head: SignedHead): void
-  close(): Promise<void>
-}
+export type Outbox = Awaited<ReturnType<typeof startOutbox>>
 
 const REQUESTS_MS = 5_000
 
@@ -37,7 +32,7 @@ const REQUESTS_MS = 5_000
  * Journal lines out to endpoints, at least once. The journal is the source: the outbox records up to
  * which line it has read and what is still to be sent, and reads on from there after any crash.
  */
-export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
+export async function startOutbox(options: OutboxOptions) {
   const { folder, timer, report } = options
   const endpoints = new Map(options.endpoints.map((endpoint) => [endpoint.name, endpoint]))
   const now = await options.present()
@@ -115,19 +110,20 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   pollRequests()
 
   return {
-    stats: () =>
+    stats: (): readonly EndpointStats[] =>
       [...state.endpoints].map(([name, { disabled }]) => ({
         name,
         disabled,
         pending: sender.waiting(name),
         dead: [...state.dead.values()].filter(({ endpoint }) => endpoint === name).length,
       })),
-    head(head) {
+    /** Publishes the newest head. */
+    head(head: SignedHead): void {
       drain()
       intake.head(head)
       sender.sendDue()
     },
-    async close() {
+    async close(): Promise<void> {
       unsubscribe()
       cancelPoll()
       await sender.stop()

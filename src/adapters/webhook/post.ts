@@ -5,6 +5,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { Timer } from '../../ports/clock.js'
 import { errnoOf } from '../disk/errno.js'
+import type { Endpoint } from './model.js'
 
 export type Address = { readonly address: string; readonly family: number }
 export type Resolve = (host: string) => Promise<readonly Address[]>
@@ -16,11 +17,9 @@ export type Posted =
   /** Aborted by the gate: tells nothing about the receiver. */
   | { readonly kind: 'stopped' }
 
-export type PostRequest = {
-  readonly url: string
+type PostRequest = Pick<Endpoint, 'url' | 'allowPrivate'> & {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  readonly allowPrivate: boolean
   readonly signal: AbortSignal
 }
 

@@ -54,8 +54,7 @@ export function prepareEvaluator(host: CedarHost, slot: Slot['name'], set: Polic
         const memoKey = `${slice} ${granted} ${key}`
         const known = action.memo.get(memoKey)
         if (known !== undefined) return known
-        const narrow = narrowed(request, action.used)
-        const result = authorize(wasm, narrow, granted, action.schemaName, found.name)
+        const result = authorize(wasm, request, granted, action, found.name)
         // A fault throws here, so it is never remembered.
         const outcome = outcomeOf(result, found.effects)
         action.memo.set(memoKey, outcome)
@@ -139,12 +138,6 @@ function keyOf({ principal, resource, entities, context }: CedarRequest, uses: U
   return JSON.stringify(key)
 }
 
-/** The request without arguments that no policy uses; the evidence keeps it whole. */
-function narrowed(request: CedarRequest, used: ReadonlySet<string>): CedarRequest {
-  const args = Object.entries(request.context.args).filter(([name]) => used.has(name))
-  return { ...request, context: { ...request.context, args: Object.fromEntries(args) } }
-}
-
 const MAX_REMEMBERED = 4096
 const MAX_KEY = 1024
 
@@ -178,20 +171,21 @@ function createMemo() {
 
 type Result = ReturnType<CedarWasm['statefulIsAuthorized']>
 
-/** The schema goes with every call: without it Cedar checks neither types nor absent attributes. */
+/**
+ * Without arguments that no policy uses; the evidence keeps them. The schema goes with every call: without it Cedar
+ * checks neither types nor absent attributes.
+ */
 function authorize(
   wasm: CedarWasm,
   request: CedarRequest,
   granted: boolean,
-  schemaName: string,
+  { schemaName, used }: ReturnType<typeof prepareAction>,
   setName: string,
 ): Result {
+  const args = Object.entries(request.context.args).filter(([name]) => used.has(name))
   return wasm.statefulIsAuthorized({
-    principal: request.principal,
-    action: request.action,
-    resource: request.resource,
-    entities: request.entities,
-    context: { args: request.context.args, approval: { granted } },
+    ...request,
+    context: { args: Object.fromEntries(args), approval: { granted } },
     preparsedSchemaName: schemaName,
     validateRequest: true,
     preparsedPolicySetId: setName,

@@ -17,7 +17,6 @@ export type LoadResult =
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
 type Parsed = Annotated & { readonly source: PolicyText; readonly json: PolicyJson }
-type ParseStep = { readonly value: readonly Parsed[]; readonly findings: readonly Finding[] }
 
 /**
  * Levels of expression nesting. Cedar recurses once per level and exhausts the stack somewhere past a
@@ -78,7 +77,7 @@ async function check(
 }
 
 /** Each policy by itself, so that a crash has a location. */
-async function parseAll(worker: CedarWorker, texts: readonly PolicyText[]): Promise<ParseStep> {
+async function parseAll(worker: CedarWorker, texts: readonly PolicyText[]) {
   const results = await worker.call(
     'policyToJson',
     texts.map(({ text }) => [text]),

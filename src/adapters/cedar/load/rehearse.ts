@@ -1,13 +1,10 @@
 import { cedarRequest } from '../evaluate/request.js'
 import { sampleRequest } from '../evaluate/warm-up.js'
-import type { CedarWasm } from '../evaluate/wasm.js'
 import { type Finding, fault } from '../findings.js'
 import { type PolicySet, policiesFor, textsOf } from '../policy-set.js'
 import { schemaFor } from '../schema.js'
 import { crash } from './validation.js'
 import type { CedarWorker } from './worker.js'
-
-type StatefulCall = Parameters<CedarWasm['statefulIsAuthorized']>[0]
 
 /**
  * Evaluates each action's slice once in the worker: evaluation needs more stack than validation does,
@@ -21,12 +18,8 @@ export async function rehearse(worker: CedarWorker, set: PolicySet): Promise<rea
       return [fault('action_args_differ', null, `${shape.action}: ${sample.detail}`, help)]
     }
     const staticPolicies = textsOf(policiesFor(set, shape))
-    const call: StatefulCall = {
-      ...sample.request,
-      preparsedSchemaName: 'rehearsal',
-      preparsedPolicySetId: 'rehearsal',
-      validateRequest: true,
-    }
+    const names = { preparsedSchemaName: 'rehearsal', preparsedPolicySetId: 'rehearsal' }
+    const call = { ...sample.request, ...names, validateRequest: true }
     const results = [
       await worker.call('preparseSchema', [['rehearsal', schemaFor([shape])]]),
       await worker.call('preparsePolicySet', [['rehearsal', { staticPolicies }]]),

@@ -122,10 +122,8 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams) {
   }
 
   function remember(scope: string, dataKey: DataKey): DataKey {
-    if (cache.size >= CACHED) {
-      const oldest = cache.keys().next()
-      if (oldest.done !== true) cache.delete(oldest.value)
-    }
+    const [oldest] = cache.keys()
+    if (cache.size >= CACHED && oldest !== undefined) cache.delete(oldest)
     cache.set(scope, dataKey)
     return dataKey
   }

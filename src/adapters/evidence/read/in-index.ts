@@ -34,8 +34,9 @@ export function createIndexLookup(
     for (const { open } of segments) {
       if (open !== null && left.size > 0) search(await open.load())
     }
-    const closed = segments.filter(({ open }) => open === null).map(({ number }) => number)
-    for (const number of startingAt(from, closed)) {
+    const closed = segments.flatMap(({ number, open }) => (open === null ? number : [])).reverse()
+    const order = [...closed.filter((one) => one >= from), ...closed.filter((one) => one < from)]
+    for (const number of order) {
       if (left.size === 0) break
       if (number === near?.number) continue
       const find = await (await store.files.index(number)).load()
@@ -43,12 +44,6 @@ export function createIndexLookup(
     }
     return digests.map((digest) => best(states.get(digest) ?? []))
   }
-}
-
-/** Ascending from the first one on, then those before it. */
-function startingAt(first: number, numbers: readonly number[]): readonly number[] {
-  const sorted = [...numbers].sort((a, b) => a - b)
-  return [...sorted.filter((one) => one >= first), ...sorted.filter((one) => one < first)]
 }
 
 function stateOf({ keySlot, offset }: IndexEntry, { keys }: Readable): InIndex {

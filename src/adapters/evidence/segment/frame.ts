@@ -14,14 +14,14 @@ export type Head = {
   readonly digests: readonly Buffer[]
 }
 const MAGIC = Buffer.from('CGE1')
-const FIXED = MAGIC.length + 4 + 4
+export const FRAME_START = MAGIC.length + 4 + 4
 const DIGEST = 32
 const CRC = 4
 
 export function encryptFrame(head: Head, key: Buffer, plain: Uint8Array): Buffer {
   const headLength = DIGEST + KEY_ID_BYTES + DIGEST * head.digests.length
   const bodyLength = NONCE + plain.length + TAG
-  const frame = Buffer.allocUnsafe(FIXED + headLength + CRC + bodyLength + CRC)
+  const frame = Buffer.allocUnsafe(FRAME_START + headLength + CRC + bodyLength + CRC)
   let at = MAGIC.copy(frame)
   at = frame.writeUInt32BE(headLength, at)
   at = frame.writeUInt32BE(bodyLength, at)
@@ -44,29 +44,29 @@ export type ReadableFrame = {
 /** `short`: the bytes end before the frame does. */
 export type Frame = ReadableFrame | { readonly state: 'short' | 'no_frame' }
 
-export const FRAME_START = FIXED
 /** The length of the frame that begins with these bytes; null when none does. */
 export function frameLength(start: Buffer): number | null {
-  if (start.length < FIXED || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null
-  return FIXED + start.readUInt32BE(4) + CRC + start.readUInt32BE(8) + CRC
+  if (start.length < FRAME_START || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null
+  return FRAME_START + start.readUInt32BE(4) + CRC + start.readUInt32BE(8) + CRC
 }
 
 export function readFrame(bytes: Buffer): Frame {
-  if (bytes.length < FIXED) {
+  if (bytes.length < FRAME_START) {
     const isStart = MAGIC.subarray(0, bytes.length).equals(bytes.subarray(0, MAGIC.length))
     return { state: isStart ? 'short' : 'no_frame' }
   }
   const length = frameLength(bytes)
   if (length === null) return { state: 'no_frame' }
   const headLength = bytes.readUInt32BE(4)
-  const bodyAt = FIXED + headLength + CRC
+  const bodyAt = FRAME_START + headLength + CRC
   const listed = headLength - DIGEST - KEY_ID_BYTES
   if (listed < 0 || listed % DIGEST !== 0) return { state: 'no_frame' }
   if (bytes.length < bodyAt) return { state: 'short' }
-  const associated = bytes.subarray(0, FIXED + headLength)
-  if (crc32(associated) !== bytes.readUInt32BE(FIXED + headLength)) return { state: 'no_frame' }
+  const associated = bytes.subarray(0, FRAME_START + headLength)
+  if (crc32(associated) !== bytes.readUInt32BE(FRAME_START + headLength))
+    return { state: 'no_frame' }
   if (bytes.length < length) return { state: 'short' }
-  const fields = associated.subarray(FIXED)
+  const fields = associated.subarray(FRAME_START)
   const body = bytes.subarray(bodyAt, length - CRC)
   const isWhole = body.length >= NONCE + TAG && crc32(body) === bytes.readUInt32BE(length - CRC)
   return {
@@ -87,15 +87,11 @@ export function readFrame(bytes: Buffer): Frame {
 
 /** `isDamaged`: the head is sound, the body is not. */
 type Scanned = { readonly offset: number; readonly head: Head; readonly isDamaged: boolean }
-export type Scan = {
-  readonly records: readonly Scanned[]
-  /** Where the last good record ends; what follows in the segment was never acknowledged. */
-  readonly end: number
-  readonly damage: readonly { readonly offset: number; readonly bytes: number }[]
-}
-
-/** Reads a whole segment. Damage before a later good record is damage; after the last it is a torn tail. */
-export function scanSegment(bytes: Buffer): Scan {
+/**
+ * Reads a whole segment. Damage before a later good record is damage; what follows the last good record, at `end`,
+ * was never acknowledged and is a torn tail.
+ */
+export function scanSegment(bytes: Buffer) {
   const records: Scanned[] = []
   const damage: { offset: number; bytes: number }[] = []
   /** Damaged records: part of a torn tail unless a good one follows. */

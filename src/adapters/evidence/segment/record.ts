@@ -14,13 +14,11 @@ type Content = {
   /** Also here because the head has only its digest. */
   readonly action: string
   readonly at: string
-  readonly parts: readonly {
-    readonly digest: string
-    readonly kind: EvidencePart['kind']
+  readonly parts: readonly (Pick<EvidencePart, 'digest' | 'kind'> & {
     readonly name?: string | undefined
     readonly form: 'json' | 'bytes'
     readonly length: number
-  }[]
+  })[]
 }
 /** Deeper than the strict parser lets any agent's value be, plus what the gate wraps around it. */
 const MAX_DEPTH = 512

@@ -141,7 +141,8 @@ export function createActions({ tenant, keys, grants, windows, approvals, claims
     },
 
     concluded(line: LineOf<'CAPSULE'>, at: number): void {
-      const { actionId, kind } = conclusionOf(line)
+      const actionId = line.settles?.action_id ?? line.capsule.action_id
+      const kind = conclusionOf(line)
       const action = inFlight.get(actionId)
       if (action === undefined) return
       inFlight.delete(actionId)
@@ -180,36 +181,20 @@ const endOf = (actionId: string, { requestDigest }: Holding, capsuleId: string |
     ? { state: 'unknown', actionId, requestDigest }
     : { state: 'completed', actionId, capsuleId, requestDigest }
 
-type Conclusion = {
-  readonly actionId: string
-  readonly kind: 'release' | 'completed' | 'unknown'
-}
-
 /**
  * What a CAPSULE line does to what its action holds. An executed action's outcome is known whether or not its
  * response was kept; another that committed is known only if it can be replayed. Without `settles` the capsule
  * itself decides: what was never sent gives everything back, what was sent without an observed end stays unknown
  * (promise 2).
  */
-function conclusionOf({ capsule, settles }: LineOf<'CAPSULE'>): Conclusion {
+function conclusionOf(line: LineOf<'CAPSULE'>): 'release' | 'completed' | 'unknown' {
+  const { capsule, settles } = line
   const { verdict_class: verdict } = capsule.disposition
   const executed = verdict === 'executed'
-  if (settles !== undefined) {
-    const actionId = settles.action_id
-    if (settles.outcome === 'release') return { actionId, kind: 'release' }
-    return { actionId, kind: executed || settles.replayable ? 'completed' : 'unknown' }
-  }
-  const actionId = capsule.action_id
-  if ((NEVER_DISPATCH as readonly string[]).includes(verdict)) return { actionId, kind: 'release' }
-  switch (capsule.effect?.status) {
-    case undefined:
-    case 'planned':
-      return { actionId, kind: executed ? 'completed' : 'release' }
-    case 'dispatched':
-      return { actionId, kind: executed ? 'completed' : 'unknown' }
-    case 'confirmed':
-    case 'failed':
-    case 'reverted':
-      return { actionId, kind: 'completed' }
-  }
+  if (settles?.outcome === 'release') return 'release'
+  if (settles !== undefined) return executed || settles.replayable ? 'completed' : 'unknown'
+  if ((NEVER_DISPATCH as readonly string[]).includes(verdict)) return 'release'
+  const status = capsule.effect?.status ?? 'planned'
+  if (executed || (status !== 'planned' && status !== 'dispatched')) return 'completed'
+  return status === 'planned' ? 'release' : 'unknown'
 }
