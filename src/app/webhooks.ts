@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { existsSync } from '../adapters/disk/files.js'
-import type { Context, Endpoint } from '../adapters/webhook/model.js'
+import type { Context, Endpoint, WebhookReport } from '../adapters/webhook/model.js'
 import { type EndpointStats, type OutboxOptions, startOutbox } from '../adapters/webhook/outbox.js'
 import { type Resolve, systemResolve } from '../adapters/webhook/post.js'
-import type { WebhookReport } from '../adapters/webhook/report.js'
 import { parseSecrets } from '../adapters/webhook/sign.js'
 import type { GateConfig, WebhookConfig } from '../config/model.js'
 import { readSecret } from '../config/secret-ref.js'
@@ -68,7 +67,7 @@ export async function startWebhooks(
     random: deps.random ?? Math.random,
     resolve: deps.resolve ?? systemResolve,
     link: (page) => (adminUrl === null ? null : `${adminUrl}${page}`),
-    tell(told) {
+    report(told) {
       report(told, deps)
       const noted = note(told, gate)
       if (noted === null) return
@@ -141,7 +140,7 @@ function note(told: WebhookReport, { parts }: Pick<RunningGate, 'parts'>): Promi
     case 'enabled':
       return parts.journal.append([signed('WEBHOOK_ENABLED', { endpoint: told.endpoint }, parts)])
     case 'dead': {
-      const { id, endpoint, type, approval, seq, why } = told.letter
+      const { id, endpoint, type, approval, seq, why } = told.delivery
       if (approval === null) return null
       const members = { endpoint, webhook_id: id, event: type, approval_id: approval, of: seq, why }
       return parts.journal.append([signed('WEBHOOK_DEAD', members, parts)])
@@ -167,7 +166,7 @@ function report(told: WebhookReport, { report: say, count }: WebhookDeps): void 
       return
     }
     case 'dead': {
-      const { id, endpoint, type, why } = told.letter
+      const { id, endpoint, type, why } = told.delivery
       count?.('dead', endpoint)
       say({ level: 'error', event: 'webhook_dead', detail: `${endpoint} ${type} ${id}: ${why}` })
       return
@@ -176,7 +175,7 @@ function report(told: WebhookReport, { report: say, count }: WebhookDeps): void 
       say({
         level: 'error',
         event: 'webhook_dead_forgotten',
-        detail: `${told.letters} of the oldest`,
+        detail: `${told.count} of the oldest`,
       })
       return
     case 'disabled':

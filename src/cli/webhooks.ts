@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { readOutbox } from '../adapters/webhook/file.js'
-import { placeOrder } from '../adapters/webhook/orders.js'
+import { submitRequest } from '../adapters/webhook/requests.js'
 import type { OutboxState } from '../adapters/webhook/state.js'
+import { readOutbox } from '../adapters/webhook/store.js'
 import { webhookFolder } from '../app/webhooks.js'
 import { folderOptions } from './access/data-folder.js'
 import { plain, printResult, table, UsageError } from './output/print.js'
@@ -55,7 +55,7 @@ export function register(program: Command): void {
       if (unknown !== undefined) throw new UsageError(`${plain(unknown)} is no dead letter`)
       const chosen = ids.length === 0 ? known : ids
       if (chosen.length > 0) {
-        placeOrder(webhookFolder(options.data), { kind: 'replay', ids: chosen })
+        submitRequest(webhookFolder(options.data), { kind: 'replay', ids: chosen })
       }
       printOrdered(options, `${chosen.length} to be sent again`)
     })
@@ -66,7 +66,7 @@ export function register(program: Command): void {
       if (!outbox(options).endpoints.has(endpoint)) {
         throw new UsageError(`there is no endpoint ${plain(endpoint)}`)
       }
-      placeOrder(webhookFolder(options.data), { kind: 'enable', endpoint })
+      submitRequest(webhookFolder(options.data), { kind: 'enable', endpoint })
       printOrdered(options, `${endpoint} to be enabled`)
     })
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { bareHost, isPublicAddress } from '../adapters/webhook/address.js'
 import { EVENT_TYPES } from '../adapters/webhook/model.js'
+import { bareHost, isPublicAddress } from '../adapters/webhook/post.js'
 
 /**
  * gate.yaml. Unknown keys are errors, everything has a default, and no key takes a secret: only the

@@ -1,26 +1,20 @@
 import { createHash } from 'node:crypto'
-import type { Mode } from '../../core/capsule/model.js'
 import { canonicalOf } from '../../core/json/build.js'
-import type { Look } from './load/looks.js'
-import type { PolicySchema } from './schema.js'
+import type { Annotated } from './load/annotations.js'
+import type { ArgumentUse } from './load/argument-buckets.js'
+import type { PolicyText } from './load/split.js'
+import type { ActionShape, PolicySchema } from './schema.js'
 
-export type LoadedPolicy = {
-  readonly id: string
-  readonly text: string
-  readonly file: string
-  readonly line: number
-  readonly effect: 'permit' | 'forbid'
-  readonly hem: boolean
-  readonly mode: Mode
-  /** The operator's own words, for the private record. */
-  readonly reason: string | null
-  /** The actions its scope names. */
-  readonly actions: readonly string[]
-  /** Arguments it looks at, and how; null: at all of them, as they are. */
-  readonly looks: ReadonlyMap<string, Look> | null
-  /** The one agent its scope names: for any other it neither applies nor looks at anything. Null: any. */
-  readonly agent: string | null
-}
+export type LoadedPolicy = Annotated &
+  PolicyText & {
+    readonly effect: 'permit' | 'forbid'
+    /** The actions its scope names. */
+    readonly actions: readonly string[]
+    /** Arguments it uses, and how; null: all of them, by value. */
+    readonly uses: ReadonlyMap<string, ArgumentUse> | null
+    /** The one agent its scope names: for others it does not apply. Null: any. */
+    readonly agent: string | null
+  }
 
 const validated: unique symbol = Symbol('validated')
 /** Only `loadPolicies` makes one: parsed, strictly validated and linted. */
@@ -36,10 +30,7 @@ export type PolicySet = {
 
 export function policySet(schema: PolicySchema, policies: readonly LoadedPolicy[]): PolicySet {
   const sorted = [...policies].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const document = canonicalOf({
-    policies: textsOf(sorted),
-    schema: schema.text,
-  })
+  const document = canonicalOf({ policies: textsOf(sorted), schema: schema.text })
   const digest = createHash('sha256').update(document).digest('hex')
   return { [validated]: true, digest, document, schema, policies: sorted }
 }
@@ -47,16 +38,16 @@ export function policySet(schema: PolicySchema, policies: readonly LoadedPolicy[
 export type Slice = 'enforced' | 'observedPermits' | 'observedForbids'
 
 /**
- * The policies one evaluation needs. Observed ones stand apart by effect, so that the determining
+ * The slice a policy is evaluated in. Observed ones are apart by effect, so that the determining
  * policies of each evaluation are all the satisfied ones.
  */
-export function sliceOf(set: PolicySet, action: string, slice: Slice): LoadedPolicy[] {
-  const inSlice = ({ mode, effect }: LoadedPolicy): boolean => {
-    if (mode === 'enforce') return slice === 'enforced'
-    return slice === (effect === 'permit' ? 'observedPermits' : 'observedForbids')
-  }
-  return set.policies.filter((policy) => inSlice(policy) && policy.actions.includes(action))
+export function sliceOf({ mode, effect }: LoadedPolicy): Slice {
+  if (mode === 'enforce') return 'enforced'
+  return effect === 'permit' ? 'observedPermits' : 'observedForbids'
 }
+
+export const policiesFor = (set: PolicySet, { action }: ActionShape): LoadedPolicy[] =>
+  set.policies.filter(({ actions }) => actions.includes(action))
 
 /** As Cedar takes them: keyed by our ids, which it would otherwise number. */
 export const textsOf = (policies: readonly LoadedPolicy[]): Record<string, string> =>

@@ -2,6 +2,7 @@ import type { SchemaJson, Type, TypeOfAttribute } from '@cedar-policy/cedar-wasm
 import { canonicalOf } from '../../core/json/build.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Arg, PolicyArgType, ToolRule } from '../../core/manifest/model.js'
+import { isWellFormed } from './evaluate/values.js'
 import { type Finding, fault } from './findings.js'
 
 /** What the schema needs of a manifest rule. */
@@ -29,8 +30,6 @@ export type SchemaResult =
   | { readonly ok: true; readonly schema: PolicySchema }
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
-const ILL_FORMED = /\p{Surrogate}/u
-
 /** DESIGN §1: the schema is generated from `args`; operators never write one. */
 export function cedarSchema(rules: readonly PolicyRule[]): SchemaResult {
   const findings: Finding[] = []
@@ -41,14 +40,8 @@ export function cedarSchema(rules: readonly PolicyRule[]): SchemaResult {
     const other = seen.get(rule.action)
     if (other === undefined) seen.set(rule.action, { tool: rule.tool, shape })
     else if (JSON.stringify(other.shape) !== JSON.stringify(shape)) {
-      findings.push(
-        fault(
-          'action_args_differ',
-          null,
-          `tools "${other.tool}" and "${rule.tool}" share the action "${rule.action}" but declare different args`,
-          'give both the same args (names, types, optional), or give one of them its own action',
-        ),
-      )
+      const message = `tools "${other.tool}" and "${rule.tool}" share the action "${rule.action}" but declare different args`
+      findings.push(fault('action_args_differ', null, message))
     }
   }
   if (findings.length > 0) return { ok: false, findings }
@@ -64,37 +57,27 @@ export function cedarSchema(rules: readonly PolicyRule[]): SchemaResult {
  * action. There are no action groups, so nothing about one action depends on another.
  */
 export function schemaFor(actions: readonly ActionShape[]): SchemaJson<string> {
-  return {
-    '': {
-      entityTypes: {
-        Role: {},
-        Agent: { memberOfTypes: ['Role'], shape: record({ developer: { type: 'String' } }) },
-        Tool: { shape: record({ irreversibility: { type: 'String' } }) },
-      },
-      actions: Object.fromEntries(
-        actions.map((shape) => [
-          shape.action,
-          {
-            appliesTo: {
-              principalTypes: ['Agent'],
-              resourceTypes: ['Tool'],
-              context: record({
-                args: record(
-                  Object.fromEntries(
-                    shape.args.map(({ name, type, optional }) => [
-                      name,
-                      { ...TYPES[type], required: !optional },
-                    ]),
-                  ),
-                ),
-                approval: record({ granted: { type: 'Boolean' } }),
-              }),
-            },
-          },
-        ]),
-      ),
-    },
+  const developer = record({ developer: { type: 'String' } })
+  const irreversibility = record({ irreversibility: { type: 'String' } })
+  const entityTypes = {
+    Role: {},
+    Agent: { memberOfTypes: ['Role'], shape: developer },
+    Tool: { shape: irreversibility },
   }
+  return { '': { entityTypes, actions: Object.fromEntries(actions.map(actionType)) } }
+}
+
+function actionType({ action, args }: ActionShape) {
+  const types = args.map(({ name, type, optional }) => [
+    name,
+    { ...TYPES[type], required: !optional },
+  ])
+  const context = record({
+    args: record(Object.fromEntries(types)),
+    approval: record({ granted: { type: 'Boolean' } }),
+  })
+  const appliesTo = { principalTypes: ['Agent'], resourceTypes: ['Tool'], context }
+  return [action, { appliesTo }] as const
 }
 
 const TYPES: Readonly<Record<PolicyArgType, Type<string>>> = {
@@ -112,7 +95,7 @@ const record = (attributes: Record<string, TypeOfAttribute<string>>) => ({
 
 const shapeOf = (rule: PolicyRule): ActionShape => ({
   action: rule.action,
-  // Objects are read whole and shown to people; to policies they are not there.
+  // Objects are shown to people as a whole; policies cannot read them.
   args: Object.entries(rule.args)
     .flatMap(([name, { type, optional }]) =>
       type === 'object' || type === 'objects' ? [] : [{ name, type, optional }],
@@ -123,13 +106,12 @@ const shapeOf = (rule: PolicyRule): ActionShape => ({
 /** Cedar's JSON reads a record with `__entity` or `__extn` as something else: no argument may be called so. */
 const reservedNames = (rule: PolicyRule): Finding[] =>
   [rule.action, ...Object.keys(rule.args)]
-    .filter((name) => name === '' || name.startsWith('__') || ILL_FORMED.test(name))
+    .filter((name) => name === '' || name.startsWith('__') || !isWellFormed(name))
     .map((name) =>
       fault(
         'name_reserved',
         null,
         `tool "${rule.tool}": ${JSON.stringify(name)} cannot be the name of an action or argument`,
-        'rename it: names are not empty and do not start with two underscores',
       ),
     )
 

@@ -1,35 +1,35 @@
 import { dirname, join } from 'node:path'
 import { isHex64 } from '../../core/bytes/hex.js'
 import { GateError } from '../../core/error.js'
-import { namesDigest } from '../../core/evidence/names.js'
+import { namesDigest } from '../../core/evidence/record-names.js'
 import type { ErasureScope, Evidence, EvidenceRecord } from '../../ports/evidence.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { existsSync, mkdirSync, readdirSync, unlinkSync } from '../disk/files.js'
 import { syncFolder } from '../disk/folder.js'
 import { type Lock, lockFolder } from '../disk/lock.js'
 import { TEMPORARY } from '../disk/replace-file.js'
-import { type Head, sealFrame } from './frame.js'
-import { openKeyStore } from './key-store.js'
-import { createLook } from './look.js'
-import { countUnder, findByAction, findByDigest, namesUnder, type Shelf } from './lookup.js'
-import { deriveMasterKey } from './master-key.js'
+import { openReserve } from '../disk/reserve.js'
+import { deriveMasterKey } from './keys/master-key.js'
+import { openKeyStore } from './keys/store.js'
 import { publicFiles } from './public-files.js'
-import { encodeRecord, sha256 } from './record.js'
-import { openReserve } from './reserve.js'
+import { countUnder, findByAction, findByDigest, namesUnder } from './read/find.js'
+import { createIndexLookup } from './read/in-index.js'
 import type { Seams } from './seams.js'
-import { segmentFiles } from './segment-files.js'
+import { segmentFiles } from './segment/files.js'
+import { encryptFrame, type Head } from './segment/frame.js'
+import { encodeRecord, sha256 } from './segment/record.js'
 import { openWriter } from './writer.js'
 
 export type EvidenceOptions = {
   readonly dir: string
-  /** 32 secret bytes, kept apart from `dir`: whoever has both reads everything. */
+  /** 32 secret bytes, kept apart from `dir`: with both, everything can be read. */
   readonly masterKey: Uint8Array
   readonly segmentBytes?: number
   readonly reserveBytes?: number
   readonly seams?: Seams
   /**
-   * When a group's sync begins, after its first record: whoever has written by then shares it.
-   * Default: at the end of this turn of the loop.
+   * Resolves when a group's sync may begin, after its first record: records written by then share it.
+   * Default: at the end of this turn of the event loop.
    */
   readonly gather?: () => Promise<void>
 }
@@ -43,35 +43,33 @@ const SEGMENT_BYTES = 16 * 1024 * 1024
 const RESERVE_BYTES = 1024 * 1024
 const DAY = /^\d{4}-\d{2}-\d{2}(?=T)/
 
-/** Evidence as DESIGN §5 has it: private, sealed, erasable by key, indexed by digest and by action. */
+/** Evidence as in DESIGN §5: private, encrypted, erasable by key, indexed by digest and by action. */
 export async function openEvidence(options: EvidenceOptions): Promise<OpenedEvidence> {
-  const { dir, seams = {} } = options
-  const folders = { segments: join(dir, 'segments'), public: join(dir, 'public') }
-  for (const folder of [dir, ...Object.values(folders)]) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { dir } = options
+  for (const name of ['segments', 'public']) {
+    mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
   }
-  // A folder is durable when the one it stands in was synced, and so is a file that a killed process had just made.
-  for (const folder of [dirname(dir), dir, ...Object.values(folders)]) syncFolder(folder)
+  // A folder is durable when its parent was synced, and so is a file that a killed process had just made.
+  for (const folder of [dirname(dir), dir, join(dir, 'segments'), join(dir, 'public')]) {
+    syncFolder(folder)
+  }
   const lock = await lockFolder(dir, 'evidence')
   try {
-    return opened(options, seams, folders, lock)
+    return opened(options, lock)
   } catch (error) {
     await lock.release()
     throw error
   }
 }
 
-function opened(
-  options: EvidenceOptions,
-  seams: Seams,
-  folders: { readonly segments: string; readonly public: string },
-  lock: Lock,
-): OpenedEvidence {
-  const { dir, segmentBytes = SEGMENT_BYTES, reserveBytes = RESERVE_BYTES } = options
-  const gather = options.gather ?? endOfTurn
-  for (const folder of [dir, ...Object.values(folders)]) dropTemporaries(folder)
+function opened(options: EvidenceOptions, lock: Lock): OpenedEvidence {
+  const { dir, seams = {}, gather = endOfTurn } = options
+  const { segmentBytes = SEGMENT_BYTES, reserveBytes = RESERVE_BYTES } = options
+  const segmentFolder = join(dir, 'segments')
+  const publicFolder = join(dir, 'public')
+  for (const folder of [dir, segmentFolder, publicFolder]) dropTemporaries(folder)
   const findings = new Set<string>()
-  const files = segmentFiles(folders.segments, seams, (finding) => findings.add(finding))
+  const files = segmentFiles(segmentFolder, seams, (finding) => findings.add(finding))
   const numbers = files.numbers()
   const keyFile = join(dir, 'keys')
   if (numbers.length > 0 && !existsSync(keyFile)) {
@@ -84,16 +82,16 @@ function opened(
   for (let number = 1; number < (numbers.at(-1) ?? 0); number++) {
     if (!there.has(number)) findings.add(`${files.path(number)} is missing`)
   }
-  const master = deriveMasterKey(options.masterKey)
-  const keys = openKeyStore(keyFile, master, seams)
+  const keys = openKeyStore(keyFile, deriveMasterKey(options.masterKey), seams)
   for (const finding of keys.findings) findings.add(finding)
-  const reserve = openReserve(join(dir, 'reserve'), reserveBytes)
+  const reserve = openReserve(dir, reserveBytes, reserveBytes)
   const writer = openWriter({ files, segmentBytes, keys, reserve, seams, gather })
-  const published = publicFiles(folders.public)
-  const shelf: Shelf = { files, keys, segments: writer.segments }
-  const look = createLook(shelf)
+  const published = publicFiles(publicFolder)
+  const store = { files, keys, segments: writer.segments }
+  const inIndex = createIndexLookup(store)
 
   function put(record: EvidenceRecord, urgent: boolean): Promise<void> {
+    mustBeOpen()
     writer.mayWrite(urgent)
     const plain = encodeRecord(record)
     const { id, key } = keys.forScope(scopeOf(record), writer.writeKey(urgent))
@@ -102,19 +100,26 @@ function opened(
       keyId: id,
       digests: record.parts.map(({ digest }) => Buffer.from(digest, 'hex')),
     }
-    return writer.append(sealFrame(head, key, plain), head, urgent)
+    return writer.append(encryptFrame(head, key, plain), head, urgent)
   }
 
   let closing: Promise<void> | null = null
   async function close(): Promise<void> {
     await writer.close()
     keys.close()
+    await reserve.close()
     await lock.release()
   }
-  /** A closed descriptor's number may be another file's by now. */
+  /** The number of a closed descriptor may be another file's by now. */
   function mustBeOpen(): void {
     if (closing !== null) throw new GateError('closed', 'the evidence store is closed')
   }
+  const whileOpen =
+    <A, T>(run: (given: A) => T | Promise<T>) =>
+    async (given: A): Promise<T> => {
+      mustBeOpen()
+      return run(given)
+    }
 
   return {
     put(record, { urgent = false } = {}) {
@@ -125,38 +130,26 @@ function opened(
         return Promise.reject(error)
       }
     },
-    async byAction(actionId) {
-      mustBeOpen()
-      return findByAction(shelf, actionId)
-    },
-    async byDigest(digest) {
-      mustBeOpen()
-      return isHex64(digest) ? findByDigest(shelf, digest) : { state: 'missing' }
-    },
-    async inIndex(digests) {
-      mustBeOpen()
-      return look(digests)
-    },
+    byAction: whileOpen((actionId) => findByAction(store, actionId)),
+    byDigest: whileOpen((digest) =>
+      isHex64(digest) ? findByDigest(store, digest) : { state: 'missing' },
+    ),
+    inIndex: whileOpen(inIndex),
     putPublic: published.put,
     getPublic: published.get,
-    async keyOf(scope) {
-      mustBeOpen()
-      return keys.idOf(erasedScope(scope))
-    },
-    async namesUnder(key) {
-      mustBeOpen()
+    keyOf: whileOpen((scope) => keys.idOf(erasedScope(scope))),
+    namesUnder: whileOpen(async (key) => {
       await writer.drained()
       const slot = Buffer.from(key, 'hex').readUInt32BE(0)
-      return namesDigest(await namesUnder(shelf, slot), nodeCrypto)
-    },
-    async erase(scope) {
-      mustBeOpen()
+      return namesDigest(await namesUnder(store, slot), nodeCrypto)
+    }),
+    erase: whileOpen(async (scope) => {
       const slot = keys.erase(erasedScope(scope))
       if (slot === null) return 0
-      // Records on their way to the disk went dark too, and are counted.
+      // Records that are just being written cannot be read any more either, and are counted.
       await writer.drained()
-      return countUnder(shelf, slot)
-    },
+      return countUnder(store, slot)
+    }),
     health: writer.health,
     findings: () => [...findings],
     close: () => (closing ??= close()),
@@ -175,7 +168,7 @@ function scopeOf({ subject, operator, at }: EvidenceRecord): string {
   return dayScope(operator, day)
 }
 
-/** What a stop between two steps left behind; none of it was ever in force. */
+/** Left by a stop between two steps; never in force. */
 function dropTemporaries(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (name.endsWith(TEMPORARY)) unlinkSync(join(folder, name))

@@ -3,10 +3,10 @@ import { isHex64 } from '../../core/bytes/hex.js'
 import { GateError } from '../../core/error.js'
 import { jsonDigestOf } from '../../core/json/build.js'
 import { parse } from '../../core/json/parse.js'
-import { errnoOf } from '../disk/errno.js'
+import { ifThere } from '../disk/errno.js'
 import { readFile, stat } from '../disk/files.js'
 import { replaceFile } from '../disk/replace-file.js'
-import { sha256 } from './record.js'
+import { sha256 } from './segment/record.js'
 
 /** Manifests and policy sets, by digest, in clear: an auditor re-derives verdicts from them. */
 export function publicFiles(folder: string) {
@@ -16,13 +16,8 @@ export function publicFiles(folder: string) {
 
   async function get(digest: string): Promise<Uint8Array | null> {
     if (!isHex64(digest)) return null
-    let bytes: Buffer
-    try {
-      bytes = await readFile(pathOf(digest))
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return null
-      throw error
-    }
+    const bytes = await ifThere(readFile(pathOf(digest)))
+    if (bytes === null) return null
     if (!isOf(digest, bytes)) {
       throw new GateError('damaged', `${pathOf(digest)} is not what its name says`)
     }

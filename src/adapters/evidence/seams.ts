@@ -1,4 +1,4 @@
-/** Named places where a test may stop the process, or fail what cannot be made to fail from outside. */
+/** Named points where a test may stop the process, or fail what cannot be made to fail from outside. */
 export type Seam =
   | 'before_evidence_write'
   | 'after_evidence_write'

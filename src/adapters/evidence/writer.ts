@@ -2,11 +2,12 @@ import { promisify } from 'node:util'
 import { GateError } from '../../core/error.js'
 import { isFull } from '../disk/errno.js'
 import { closeSync, fdatasync, fstatSync, ftruncateSync, writeSync } from '../disk/files.js'
-import type { Head } from './frame.js'
-import type { KeyStore } from './key-store.js'
-import type { Reserve } from './reserve.js'
+import type { Reserve } from '../disk/reserve.js'
+import type { KeyStore } from './keys/store.js'
+import type { Readable } from './read/find.js'
 import type { Seams } from './seams.js'
-import type { Segment, SegmentFiles } from './segment-files.js'
+import type { Segment, SegmentFiles } from './segment/files.js'
+import type { Head } from './segment/frame.js'
 
 type Waiting = {
   readonly segment: Segment
@@ -35,11 +36,10 @@ const syncData = promisify(fdatasync)
  * group's fdatasync has made them durable. What fails is cut off again, so no later reader finds it.
  */
 export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }: WriterOptions) {
-  const numbers = files.numbers()
-  const newest = numbers.pop()
-  const closed: number[] = numbers
+  const closed = files.numbers()
+  const newest = closed.pop()
   let current = newest === undefined ? files.create(1) : files.resume(newest)
-  /** Full, its index not yet on disk; the next one is not begun to be closed before it is. */
+  /** Full, its index not yet on disk; the next segment is closed only after it. */
   let closing: Segment | null = null
   let closingRun: Promise<void> | null = null
   let waiting: Waiting[] = []
@@ -47,22 +47,22 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
   let poison: string | null = null
   /** A write or sync failed, and the disk has not been seen to take and keep bytes since. */
   let failing: GateError | null = null
-  let isClosed = false
 
-  // A gate that is told "not healthy" sends nothing more, so the reserve comes back by itself.
+  recover()
+  // An unhealthy store gets no more records that would make it try again.
   const retry = setInterval(recover, RECOVER_MS).unref()
 
-  /** Not before there is room to spare, or every other record would be refused. */
   function recover(): void {
-    if (failing === null && reserve.isWhole()) return
+    if (failing === null && reserve.whole()) return
     try {
-      if (reserve.rebuild() && reserve.hasRoomBeside()) failing = null
+      reserve.restore()
+      failing = null
     } catch {
-      // Still broken; health says so already.
+      // Not yet; health reports it already.
     }
   }
 
-  /** All of it at that place or nothing, out of the reserve if need be and allowed. */
+  /** All of it at that position or nothing; an urgent record may use the reserve's space. */
   function write(fd: number, bytes: Buffer, at: number, urgent: boolean): void {
     for (;;) {
       try {
@@ -75,7 +75,8 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
         failing = isFull(error)
           ? new GateError('disk_full', 'no space for evidence', undefined, error)
           : new GateError('write_failed', `evidence cannot be written: ${error}`, undefined, error)
-        if (failing.code === 'disk_full' && urgent && reserve.giveUp()) continue
+        if (failing.code === 'disk_full' && urgent && reserve.release(Number.POSITIVE_INFINITY))
+          continue
         throw failing
       }
     }
@@ -91,12 +92,11 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
   }
 
   function mayWrite(urgent: boolean): void {
-    if (isClosed) throw new GateError('closed', 'the evidence store is closed')
     if (poison !== null) throw new GateError('poisoned', poison)
     if (urgent) return
     recover()
     if (failing !== null) throw failing
-    if (!reserve.isWhole()) throw new GateError('disk_full', RESERVE_IN_USE)
+    if (!reserve.whole()) throw new GateError('disk_full', RESERVE_IN_USE)
   }
 
   function roll(): void {
@@ -107,7 +107,7 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
         closing = current
         current = next
       } catch {
-        // No room for a new file: the old one takes this record too, or says why not.
+        // No room for a new file: the old one takes this record too, or reports why not.
       }
     }
     closeFull()
@@ -138,7 +138,13 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
       waiting = []
       try {
         seams.before_evidence_sync?.()
-        if (keys.isDirty()) await syncKeys()
+        if (keys.isDirty()) {
+          await keys.sync().catch((error: unknown) => {
+            // The kernel may have marked those pages clean: a later sync would prove nothing.
+            poison = `data keys could not be made durable (${String(error)}); restart the gate`
+            throw error
+          })
+        }
         for (const segment of new Set(batch.map((one) => one.segment))) await syncData(segment.fd)
         seams.after_evidence_sync?.()
       } catch (error) {
@@ -155,25 +161,11 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
     running = null
   }
 
-  async function syncKeys(): Promise<void> {
-    try {
-      await keys.sync()
-    } catch (error) {
-      // The kernel may now call those pages clean: a later sync would prove nothing.
-      poison = `data keys could not be made durable (${String(error)}); restart the gate`
-      throw error
-    }
-  }
-
-  /** Nothing since the last good sync counts: cut it all off, and tell everybody who waits. */
+  /** Nothing since the last good sync counts: it is cut off, and every waiting append is rejected. */
   function fail(all: readonly Waiting[], cause: unknown): void {
     waiting = []
-    const error = new GateError(
-      'write_failed',
-      `evidence was not made durable: ${cause}`,
-      undefined,
-      cause,
-    )
+    const message = `evidence was not made durable: ${cause}`
+    const error = new GateError('write_failed', message, undefined, cause)
     failing = error
     for (const segment of new Set(all.map((one) => one.segment))) {
       cutBack(segment.fd, segment.durable)
@@ -183,7 +175,7 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
   }
 
   return {
-    /** Checked before the record is sealed: a key is not made for what may not be written. */
+    /** Called before the record is encrypted: no key is made for what may not be written. */
     mayWrite,
     writeKey: (urgent: boolean) => (fd: number, bytes: Buffer, at: number) =>
       write(fd, bytes, at, urgent),
@@ -200,23 +192,19 @@ export function openWriter({ files, segmentBytes, keys, reserve, seams, gather }
         running ??= syncAll()
       })
     },
-    /** Newest first, each with where its index is now. */
-    segments(): readonly { readonly number: number; readonly open: Segment | null }[] {
-      const open = closing === null ? [current] : [current, closing]
-      return [
-        ...open.map((segment) => ({ number: segment.number, open: segment })),
-        ...closed.toReversed().map((number) => ({ number, open: null })),
-      ]
-    },
+    segments: (): ReturnType<Readable['segments']> => [
+      { number: current.number, open: current.index },
+      ...(closing === null ? [] : [{ number: closing.number, open: closing.index }]),
+      ...closed.toReversed().map((number) => ({ number, open: null })),
+    ],
     drained: async (): Promise<void> => {
       await running
     },
     health(): { ok: boolean; reason: string | null } {
-      const reason = poison ?? failing?.message ?? (reserve.isWhole() ? null : RESERVE_IN_USE)
+      const reason = poison ?? failing?.message ?? (reserve.whole() ? null : RESERVE_IN_USE)
       return { ok: reason === null, reason }
     },
     async close(): Promise<void> {
-      isClosed = true
       clearInterval(retry)
       await running
       await closingRun

@@ -1,82 +1,91 @@
+import { hex } from '../../core/bytes/hex.js'
+import { utf8 } from '../../core/bytes/text.js'
 import type { SignedHead } from '../../core/journal/head.js'
 import type { Line } from '../../core/journal/vocabulary.js'
 import type { Clock } from '../../ports/clock.js'
-import { bodyOf, deliveryId } from './body.js'
-import { derive, headEvent, NOTHING } from './derive.js'
-import type { Delivery, Endpoint, WebhookEvent } from './model.js'
+import { nodeCrypto } from '../crypto-node.js'
+import { derive, headEvent, NOTHING } from './events.js'
+import type { ContextChange, Delivery, Endpoint, WebhookEvent } from './model.js'
 import type { Store } from './store.js'
 
 export type IntakeOptions = {
   readonly origin: string
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly clock: Pick<Clock, 'now'>
-  /** The URL of a page of the admin plane; null where nobody can reach it. */
+  /** The URL of a page of the admin plane; null where it has none. */
   readonly link: (page: string) => string | null
 }
 
-/** Lines that are no events are noted in lots; a crash reads so many again. */
-const NOTE_EVERY = 1_000
+/** Lines that are no events are recorded once per this many; a crash reads at most these again. */
+const RECORD_EVERY = 1_000
+/** Standard Webhooks 1.0: `{type, timestamp, data}`, below 20 kB. */
+export const MAX_BODY = 20_000
 
-/** Journal lines and heads become deliveries: recorded first, one record for each, then handed on. */
-export type Intake = {
-  /** A line of a type that is not known here (null) only moves the cursor. */
-  line(seq: number, line: Line | null): void
-  /** A head that others are to keep; every line that it covers MUST have been taken before. */
-  head(head: SignedHead): void
-}
+export const bodyOf = (event: WebhookEvent, link: (page: string) => string | null): string =>
+  JSON.stringify({
+    type: event.type,
+    timestamp: event.at,
+    data: { ...event.data, link: event.page === null ? null : link(event.page) },
+  })
 
+/** Computed from the event alone, so that a receiver recognizes a repetition, also one after a crash. */
+export const deliveryId = (origin: string, seq: number, type: string, endpoint: string): string =>
+  `msg_${hex(nodeCrypto.sha256(utf8(JSON.stringify([origin, seq, type, endpoint])))).slice(0, 32)}`
+
+/** Journal lines and heads become deliveries, which are recorded before they are sent. */
 export function createIntake(
   { origin, endpoints, clock, link }: IntakeOptions,
   store: Store,
-  handOn: (delivery: Delivery) => void,
-): Intake {
-  let unnoted = 0
-
-  const wants = ({ name, events }: Endpoint, { type }: WebhookEvent, seq: number): boolean =>
-    events.includes(type) && seq > (store.state.endpoints.get(name)?.from ?? seq)
-
-  const deliveryOf = (event: WebhookEvent, seq: number, endpoint: string): Delivery => ({
-    id: deliveryId(origin, seq, event.type, endpoint),
-    endpoint,
-    seq,
-    type: event.type,
-    at: event.at,
-    approval: event.approval,
-    deadline: event.deadline,
-    body: bodyOf(event, link),
-    tries: 0,
-    next: clock.now(),
-    why: null,
-  })
+  send: (delivery: Delivery) => void,
+) {
+  let unrecorded = 0
 
   const deliveriesOf = (events: readonly WebhookEvent[], seq: number): readonly Delivery[] =>
     events.flatMap((event) =>
       [...endpoints.values()]
-        .filter((endpoint) => wants(endpoint, event, seq))
-        .map(({ name }) => deliveryOf(event, seq, name)),
+        .filter(
+          ({ name, events: wanted }) =>
+            wanted.includes(event.type) && seq > (store.state.endpoints.get(name)?.from ?? seq),
+        )
+        .map(({ name }) => ({
+          id: deliveryId(origin, seq, event.type, name),
+          endpoint: name,
+          seq,
+          type: event.type,
+          at: event.at,
+          approval: event.approval,
+          deadline: event.deadline,
+          body: bodyOf(event, link),
+          tries: 0,
+          next: clock.now(),
+          why: null,
+        })),
     )
+  function record(
+    seq: number,
+    change: ContextChange | null,
+    deliveries: readonly Delivery[],
+  ): void {
+    unrecorded = 0
+    store.write({ t: 'line', seq, change, deliveries })
+    for (const delivery of deliveries) send(delivery)
+  }
 
   return {
-    line(seq, line) {
+    /** A line of a type that is not known here (null) only moves the cursor. */
+    line(seq: number, line: Line | null): void {
       if (seq <= store.state.cursor) return
       const { events, change } = line === null ? NOTHING : derive(line, store.state)
       const deliveries = deliveriesOf(events, seq)
-      if (deliveries.length === 0 && change === null) {
-        unnoted += 1
-        store.passed(seq)
-        if (unnoted < NOTE_EVERY) return
-      }
-      unnoted = 0
-      store.write({ t: 'line', seq, change, deliveries })
-      for (const delivery of deliveries) handOn(delivery)
+      if (deliveries.length === 0 && change === null && ++unrecorded < RECORD_EVERY) {
+        store.skip(seq)
+      } else record(seq, change, deliveries)
     },
-    head(head) {
+    /** A head to be published; every line that it covers MUST have been taken before. */
+    head(head: SignedHead): void {
       const own = head.upto + 1
       const deliveries = deliveriesOf([headEvent(head)], own)
-      if (deliveries.length === 0) return
-      const seq = Math.max(own, store.state.cursor)
-      store.write({ t: 'line', seq, change: null, deliveries })
-      for (const delivery of deliveries) handOn(delivery)
+      if (deliveries.length > 0) record(Math.max(own, store.state.cursor), null, deliveries)
     },
   }
 }

@@ -1,6 +1,7 @@
-import type { Mode } from '../../core/capsule/model.js'
+import type { LineOf } from '../../core/journal/vocabulary.js'
+import type { Plain } from '../../core/json/value.js'
 
-/** What an endpoint may ask to hear. */
+/** What an endpoint may subscribe to. */
 export const EVENT_TYPES = [
   'approval.requested',
   'approval.reminder',
@@ -24,38 +25,27 @@ export type Endpoint = {
   readonly allowPrivate: boolean
 }
 
-type Value =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly string[]
-  | { readonly [name: string]: Value }
-export type EventData = { readonly [name: string]: Value }
+export type EventData = { readonly [name: string]: Plain }
 
-/** Something that happened, as a journal line established it. */
+/** What a journal line establishes, as an endpoint is told of it. */
 export type WebhookEvent = {
   readonly type: EventType
   /** The line's own time. */
   readonly at: string
   /** Events of one approval reach an endpoint in their order. */
   readonly approval: string | null
-  /** After this moment nobody can act on it any more. */
+  /** From this moment on it is too late to act on it. */
   readonly deadline: string | null
   /** Where the admin plane shows it; null where it does not. */
   readonly page: string | null
   readonly data: EventData
 }
 
-export type Delivery = {
+export type Delivery = Pick<WebhookEvent, 'type' | 'at' | 'approval' | 'deadline'> & {
   /** `webhook-id`: the same for every attempt, also after a restart. */
   readonly id: string
   readonly endpoint: string
   readonly seq: number
-  readonly type: EventType
-  readonly at: string
-  readonly approval: string | null
-  readonly deadline: string | null
   readonly body: string
   readonly tries: number
   /** Milliseconds since the epoch. */
@@ -63,25 +53,36 @@ export type Delivery = {
   /** What the last attempt ended with. */
   readonly why: string | null
 }
-export type DeadLetter = Delivery & { readonly why: string; readonly since: string }
+/** Given up: kept for an operator to list and to replay. */
+export type FailedDelivery = Delivery & { readonly why: string; readonly since: string }
+
+/** What the log, the metrics and the journal are told. */
+export type WebhookReport =
+  | { readonly kind: 'delivered' | 'retry'; readonly delivery: Delivery }
+  | { readonly kind: 'dead'; readonly delivery: FailedDelivery }
+  /** So many of the oldest failed deliveries were dropped. */
+  | { readonly kind: 'forgotten'; readonly count: number }
+  | { readonly kind: 'disabled' | 'enabled'; readonly endpoint: string }
+  /** An operator's request was refused, the outbox not written, or a part of the journal not read. */
+  | { readonly kind: 'order_refused' | 'unwritten' | 'unread'; readonly why: string }
+/** MUST NOT throw. */
+export type Report = (report: WebhookReport) => void
 
 /** An open request to a human, as far as notifications name it. */
-export type ApprovalSeen = {
-  readonly tool: string
-  readonly agent: string
-  readonly operator: string
-  readonly document_digest: string
-  /** The capsule that whatever comes next supersedes. */
+export type ApprovalSeen = Pick<
+  LineOf<'APPROVAL_OPENED'>,
+  'tool' | 'agent' | 'operator' | 'document_digest'
+> & {
+  /** The capsule that the next one supersedes. */
   readonly capsule_id: string
   readonly deadline: { readonly at: string; readonly on_expiry: string }
   readonly approved: boolean
 }
-export type JudgesSeen = {
-  readonly policy_digest: string
-  readonly manifest_digests: readonly string[]
-  readonly mode: Mode
-}
-/** What an event has to say that its own line does not. */
+export type JudgesSeen = Pick<
+  LineOf<'CONFIG_CHANGED'>,
+  'policy_digest' | 'manifest_digests' | 'mode'
+>
+/** What an event needs from lines before its own. */
 export type Context = {
   readonly approvals: ReadonlyMap<string, ApprovalSeen>
   readonly judges: JudgesSeen | null

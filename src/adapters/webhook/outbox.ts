@@ -1,17 +1,16 @@
 import type { SignedHead } from '../../core/journal/head.js'
 import { type JournalLine, type Line, readLine } from '../../core/journal/vocabulary.js'
-import { type CourierOptions, createCourier } from './courier.js'
-import { readOutbox } from './file.js'
 import { createIntake, type IntakeOptions } from './intake.js'
 import type { Context, Delivery, Endpoint } from './model.js'
-import { type Order, placedOrders, takeOrder } from './orders.js'
+import { type OperatorRequest, readRequest, removeRequest, requestFiles } from './requests.js'
+import { createSender, type SenderOptions } from './sender.js'
 import { emptyState } from './state.js'
-import { openStore, type Store } from './store.js'
+import { openStore, readOutbox, type Store } from './store.js'
 
-export type OutboxOptions = Omit<CourierOptions & IntakeOptions, 'endpoints'> & {
+export type OutboxOptions = Omit<SenderOptions & IntakeOptions, 'endpoints'> & {
   readonly folder: string
   readonly endpoints: readonly Endpoint[]
-  /** Where the journal stands and what it has said: the start of an outbox that is new. */
+  /** The journal's newest line and what its lines established: where a new outbox starts. */
   readonly present: () => Promise<{ readonly cursor: number; readonly context: Context }>
   /** Journal lines with seq ≥ from, up to the head of this moment. */
   readonly lines: (from: number) => AsyncIterable<JournalLine>
@@ -25,26 +24,21 @@ export type EndpointStats = {
   readonly pending: number
   readonly dead: number
 }
-export type Outbox = {
-  stats(): readonly EndpointStats[]
-  /** The newest head, when others are to be told of it. */
-  head(head: SignedHead): void
-  close(): Promise<void>
-}
+export type Outbox = Awaited<ReturnType<typeof startOutbox>>
 
-const ORDERS_MS = 5_000
+const REQUESTS_MS = 5_000
 
 /**
- * Journal lines out to endpoints, at least once. The journal is the truth: the outbox remembers up to
- * which line it has read, what is still to be sent, and reads on from there after any crash.
+ * Journal lines out to endpoints, at least once. The journal is the source: the outbox records up to
+ * which line it has read and what is still to be sent, and reads on from there after any crash.
  */
-export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
-  const { folder, timer, tell } = options
+export async function startOutbox(options: OutboxOptions) {
+  const { folder, timer, report } = options
   const endpoints = new Map(options.endpoints.map((endpoint) => [endpoint.name, endpoint]))
   const now = await options.present()
-  const store = openStore(folder, readOutbox(folder) ?? emptyState(now.cursor, now.context), tell)
-  const courier = createCourier({ ...options, endpoints }, store)
-  const intake = createIntake({ ...options, endpoints }, store, courier.accept)
+  const store = openStore(folder, readOutbox(folder) ?? emptyState(now.cursor, now.context), report)
+  const sender = createSender({ ...options, endpoints }, store)
+  const intake = createIntake({ ...options, endpoints }, store, sender.accept)
   const { state } = store
 
   let incoming: Line[] = []
@@ -53,21 +47,21 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     const lines = incoming
     incoming = []
     for (const line of lines) intake.line(line.seq, line)
-    courier.pump()
+    sender.sendDue()
   }
   const unsubscribe = options.subscribe((line) => {
     incoming.push(line)
-    // Off the path of whoever wrote the line: it is durable, so nothing is lost by waiting.
+    // Not while the writer of the line waits: the line is durable, so nothing is lost by doing it later.
     if (live && incoming.length === 1) setImmediate(drain)
   })
 
-  meet(endpoints, now.cursor, store)
-  for (const delivery of [...state.pending.values()]) courier.accept(delivery)
+  updateEndpoints(endpoints, now.cursor, store)
+  for (const delivery of [...state.pending.values()]) sender.accept(delivery)
   try {
     for await (const raw of options.lines(state.cursor + 1)) intake.line(raw.seq, readLine(raw))
   } catch (error) {
-    // Archived meanwhile: what happened there is told by nobody, and that is said.
-    tell({ kind: 'unread', why: `from line ${state.cursor + 1}: ${String(error)}` })
+    // Those lines were archived meanwhile: their events are never sent, so that is reported.
+    report({ kind: 'unread', why: `from line ${state.cursor + 1}: ${String(error)}` })
     const { cursor, context } = now
     const gone = [...state.approvals.keys()].map((id) => [id, null] as const)
     const approvals = Object.fromEntries([...gone, ...context.approvals])
@@ -77,73 +71,70 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   live = true
   drain()
 
+  /** Why it was refused, or null. */
   function replay(id: string): string | null {
-    const letter = state.dead.get(id)
-    if (letter === undefined) return 'is no dead letter'
-    const { endpoint } = letter
-    if (!endpoints.has(endpoint)) return `is for ${endpoint}, which is not in gate.yaml`
+    const endpoint = state.dead.get(id)?.endpoint
+    if (endpoint === undefined) return `${id} is no dead letter`
+    if (!endpoints.has(endpoint)) return `${id} is for ${endpoint}, which is not in gate.yaml`
     if (state.endpoints.get(endpoint)?.disabled != null) {
-      return `is for ${endpoint}, which is disabled`
+      return `${id} is for ${endpoint}, which is disabled`
     }
     store.write({ t: 'replay', id, next: options.clock.now() })
-    courier.accept(state.pending.get(id) as Delivery)
+    sender.accept(state.pending.get(id) as Delivery)
     return null
   }
-  function carryOut(order: Order): readonly string[] {
-    if (order.kind === 'replay') {
-      return order.ids.flatMap((id) => {
-        const refused = replay(id)
-        return refused === null ? [] : [`${id} ${refused}`]
-      })
-    }
-    const known = state.endpoints.get(order.endpoint)
-    if (known === undefined) return [`there is no endpoint ${order.endpoint}`]
-    store.write({ t: 'endpoint', name: order.endpoint, state: { ...known, disabled: null } })
-    tell({ kind: 'enabled', endpoint: order.endpoint })
+  function carryOut(request: OperatorRequest): readonly (string | null)[] {
+    if (request.kind === 'replay') return request.ids.map(replay)
+    const { endpoint: name } = request
+    const known = state.endpoints.get(name)
+    if (known === undefined) return [`there is no endpoint ${name}`]
+    store.write({ t: 'endpoint', name, state: { ...known, disabled: null } })
+    report({ kind: 'enabled', endpoint: name })
     return []
   }
-  let lookAgain: () => void = () => undefined
-  function lookForOrders(): void {
+  let cancelPoll: () => void = () => undefined
+  function pollRequests(): void {
     try {
-      for (const placed of placedOrders(folder)) {
-        const { order, file } = placed
-        const refused = order === null ? [`${file} is no order`] : carryOut(order)
-        for (const why of refused) tell({ kind: 'order_refused', why })
-        takeOrder(folder, placed)
+      for (const file of requestFiles(folder)) {
+        const request = readRequest(folder, file)
+        const refused = request === null ? [`${file} is no order`] : carryOut(request)
+        for (const why of refused) if (why !== null) report({ kind: 'order_refused', why })
+        removeRequest(folder, file)
       }
     } catch (error) {
-      tell({ kind: 'unread', why: `orders: ${String(error)}` })
+      report({ kind: 'unread', why: `orders: ${String(error)}` })
     }
-    courier.pump()
-    lookAgain = timer.after(ORDERS_MS, lookForOrders)
+    sender.sendDue()
+    cancelPoll = timer.after(REQUESTS_MS, pollRequests)
   }
-  lookForOrders()
+  pollRequests()
 
   return {
-    stats: () =>
+    stats: (): readonly EndpointStats[] =>
       [...state.endpoints].map(([name, { disabled }]) => ({
         name,
         disabled,
-        pending: courier.waiting(name),
+        pending: sender.waiting(name),
         dead: [...state.dead.values()].filter(({ endpoint }) => endpoint === name).length,
       })),
-    head(head) {
+    /** Publishes the newest head. */
+    head(head: SignedHead): void {
       drain()
       intake.head(head)
-      courier.pump()
+      sender.sendDue()
     },
-    async close() {
+    async close(): Promise<void> {
       unsubscribe()
-      lookAgain()
-      await courier.stop()
+      cancelPoll()
+      await sender.stop()
       for (const line of incoming) intake.line(line.seq, line)
       store.close()
     },
   }
 }
 
-/** New ones begin here; those that are gone from gate.yaml are forgotten; another URL is another chance. */
-function meet(
+/** A new endpoint gets later lines only; one that left gate.yaml is removed; a changed URL enables it again. */
+function updateEndpoints(
   endpoints: ReadonlyMap<string, Endpoint>,
   head: number,
   { state, write }: Store,

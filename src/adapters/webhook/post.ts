@@ -2,8 +2,10 @@ import { lookup } from 'node:dns/promises'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import type { Timer } from '../../ports/clock.js'
-import { bareHost, isPublicAddress } from './address.js'
+import { errnoOf } from '../disk/errno.js'
+import type { Endpoint } from './model.js'
 
 export type Address = { readonly address: string; readonly family: number }
 export type Resolve = (host: string) => Promise<readonly Address[]>
@@ -12,26 +14,23 @@ export const systemResolve: Resolve = (host) => lookup(host, { all: true, verbat
 export type Posted =
   | { readonly kind: 'answered'; readonly status: number; readonly retryAfter: string | undefined }
   | { readonly kind: 'failed'; readonly why: string }
-  /** Called off by us: says nothing about the receiver. */
+  /** Aborted by the gate: tells nothing about the receiver. */
   | { readonly kind: 'stopped' }
 
-export type PostRequest = {
-  readonly url: string
+type PostRequest = Pick<Endpoint, 'url' | 'allowPrivate'> & {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  readonly allowPrivate: boolean
   readonly signal: AbortSignal
 }
 
 export const TIMEOUT_MS = 15_000
 
 /**
- * One attempt: no redirect followed, no body read, no connection kept. The host is resolved once,
- * every address of it is checked, and the connection goes to the one that was checked: a name that
- * answers differently the second time is not asked a second time.
+ * One attempt: no redirect followed, no body read, no connection kept. The host is resolved once, all its addresses
+ * are checked, and the connection goes to a checked one: a second look-up could return another (DNS rebinding).
  */
 export function post(
-  order: PostRequest,
+  request: PostRequest,
   { resolve, timer }: { readonly resolve: Resolve; readonly timer: Timer },
 ): Promise<Posted> {
   return new Promise((done) => {
@@ -41,20 +40,20 @@ export function post(
       if (over) return
       over = true
       cancel()
-      order.signal.removeEventListener('abort', abort)
+      request.signal.removeEventListener('abort', abort)
       sent?.destroy()
       done(posted)
     }
     const fail = (why: string): void => end({ kind: 'failed', why })
     const abort = (): void => end({ kind: 'stopped' })
     const cancel = timer.after(TIMEOUT_MS, () => fail('timeout'))
-    order.signal.addEventListener('abort', abort)
-    if (order.signal.aborted) abort()
-    checkedAddress(order, resolve).then(
+    request.signal.addEventListener('abort', abort)
+    if (request.signal.aborted) abort()
+    checkedAddress(request, resolve).then(
       (found) => {
         if (over) return
         if (typeof found === 'string') fail(found)
-        else sent = send(order, found, end, fail)
+        else sent = send(request, found, end, fail)
       },
       (error: unknown) => fail(`dns ${codeOf(error)}`),
     )
@@ -79,6 +78,26 @@ async function checkedAddress(
   }
   return first
 }
+
+/** Outside it: mapped, translated, local, multicast and IPv4-compatible addresses. */
+const GLOBAL_V6 = ipaddr.IPv6.parseCIDR('2000::/3')
+/** A cloud's metadata service with an address in a public range. */
+const METADATA = '168.63.129.16'
+
+/**
+ * Whether an address is a public host: in none of the special-purpose ranges that ipaddr.js knows (IANA's
+ * registries), and for IPv6 within the one range from which public addresses are given.
+ */
+export function isPublicAddress(address: string): boolean {
+  // `isIP` first: ipaddr.js also reads octal and shortened forms. A zone belongs to local addresses only.
+  if (isIP(address) === 0 || address.includes('%') || address === METADATA) return false
+  const parsed = ipaddr.parse(address)
+  if (parsed.range() !== 'unicast') return false
+  return parsed instanceof ipaddr.IPv6 ? parsed.match(GLOBAL_V6) : true
+}
+
+/** The host of a URL as a resolver or `isIP` reads it: without the brackets of IPv6. */
+export const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
 
 function send(
   { url, headers, body }: PostRequest,
@@ -122,4 +141,4 @@ function send(
 }
 
 const codeOf = (error: unknown): string =>
-  (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.name : 'error')
+  errnoOf(error) ?? (error instanceof Error ? error.name : 'error')

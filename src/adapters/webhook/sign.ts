@@ -3,12 +3,6 @@ import { fromHex } from '../../core/bytes/hex.js'
 import { utf8 } from '../../core/bytes/text.js'
 import type { Signer } from '../../ports/signer.js'
 
-export type Signed = {
-  readonly 'webhook-id': string
-  readonly 'webhook-timestamp': string
-  readonly 'webhook-signature': string
-}
-
 /**
  * Every shared secret signs (`v1`), so that a receiver may move from the old to the new at its own
  * time; and always the gate's own key (`v1a`, Ed25519), which a receiver cannot sign with itself.
@@ -17,13 +11,13 @@ export function sign(
   message: { readonly id: string; readonly body: string; readonly now: number },
   secrets: readonly string[],
   signer: Signer,
-): Signed {
+): Record<`webhook-${'id' | 'timestamp' | 'signature'}`, string> {
   const { id, body } = message
   const seconds = Math.floor(message.now / 1000)
   const shared = secrets.map((secret) =>
     new Webhook(secret).sign(id, new Date(seconds * 1000), body),
   )
-  // Naming the key first lets `sign` follow a rotation instead of refusing the retired one.
+  // `kid` first, so that `sign` follows a rotation instead of refusing the retired key.
   signer.kid('webhook')
   const own = signer.sign('webhook', utf8(`${id}.${seconds}.${body}`))
   return {

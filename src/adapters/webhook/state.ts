@@ -2,15 +2,15 @@ import type {
   ApprovalSeen,
   Context,
   ContextChange,
-  DeadLetter,
   Delivery,
+  FailedDelivery,
   JudgesSeen,
 } from './model.js'
 
-/** What the outbox knows of an endpoint beside its configuration. */
+/** What is kept of an endpoint besides its configuration. */
 export type EndpointState = {
   readonly url: string
-  /** Lines after this one are its business: a new endpoint gets no history. */
+  /** It gets events of lines after this one: a new endpoint gets no history. */
   readonly from: number
   /** It answered 410: nothing is sent until an operator enables it or gives it another URL. */
   readonly disabled: string | null
@@ -26,7 +26,7 @@ export type OutboxRecord =
       readonly approvals: readonly (readonly [string, ApprovalSeen])[]
       readonly endpoints: readonly (readonly [string, EndpointState])[]
       readonly pending: readonly Delivery[]
-      readonly dead: readonly DeadLetter[]
+      readonly dead: readonly FailedDelivery[]
     }
   /** A journal line's events: all of them or none. */
   | {
@@ -35,16 +35,10 @@ export type OutboxRecord =
       readonly change: ContextChange | null
       readonly deliveries: readonly Delivery[]
     }
-  | {
-      readonly t: 'retry'
-      readonly id: string
-      readonly tries: number
-      readonly next: number
-      readonly why: string
-    }
+  | ({ readonly t: 'retry' } & Pick<FailedDelivery, 'id' | 'tries' | 'next' | 'why'>)
   | { readonly t: 'done'; readonly id: string }
-  | { readonly t: 'dead'; readonly id: string; readonly why: string; readonly since: string }
-  | { readonly t: 'replay'; readonly id: string; readonly next: number }
+  | ({ readonly t: 'dead' } & Pick<FailedDelivery, 'id' | 'why' | 'since'>)
+  | ({ readonly t: 'replay' } & Pick<Delivery, 'id' | 'next'>)
   /** Null: no longer in gate.yaml. */
   | { readonly t: 'endpoint'; readonly name: string; readonly state: EndpointState | null }
 
@@ -55,10 +49,10 @@ export type OutboxState = {
   readonly endpoints: Map<string, EndpointState>
   /** In the order they came. */
   readonly pending: Map<string, Delivery>
-  readonly dead: Map<string, DeadLetter>
+  readonly dead: Map<string, FailedDelivery>
 }
 
-/** Beyond it the oldest dead letters are forgotten, which is reported. */
+/** Beyond it the oldest failed deliveries are dropped, which is reported. */
 export const MAX_DEAD = 20_000
 
 export const emptyState = (cursor: number, context: Context): OutboxState => ({
@@ -116,11 +110,11 @@ export function apply(state: OutboxState, record: OutboxRecord): void {
       return
     }
     case 'replay': {
-      const letter = state.dead.get(record.id)
-      if (letter === undefined) return
-      const { since, ...delivery } = letter
+      const failed = state.dead.get(record.id)
+      if (failed === undefined) return
+      const { since, ...delivery } = failed
       state.dead.delete(record.id)
-      // Whoever sends it again knows that it is late.
+      // An operator who replays it knows that it is late.
       const again = { tries: 0, next: record.next, deadline: null }
       state.pending.set(record.id, { ...delivery, ...again })
       return

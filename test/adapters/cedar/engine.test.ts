@@ -398,7 +398,7 @@ describe('an instance that is lost', () => {
     const hostile = policySet(set.schema, [
       {
         ...{ id: 'x', text: POISON, file: 'x', line: 1, effect: 'permit', hem: false },
-        ...{ mode: 'enforce', reason: null, actions: ['search'], looks: null, agent: null },
+        ...{ mode: 'enforce', reason: null, actions: ['search'], uses: null, agent: null },
       },
     ])
     expect(() => createCedarEngine({ set: hostile, rules: REFUND_RULES, replaces: live })).toThrow()

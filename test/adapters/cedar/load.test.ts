@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { warmUp } from '../../../src/adapters/cedar/evaluate/warm-up.js'
-import { openInspector } from '../../../src/adapters/cedar/load/inspect.js'
 import { loadPolicies } from '../../../src/adapters/cedar/load/load.js'
 import { splitPolicies } from '../../../src/adapters/cedar/load/split.js'
+import { startWorker } from '../../../src/adapters/cedar/load/worker.js'
 import {
   engineFor,
   findingsOf,
@@ -284,19 +284,19 @@ describe('hostile text', () => {
   })
 
   it('traps the instance in a worker, which says which call it was', async () => {
-    const inspector = openInspector()
+    const worker = startWorker()
     const nested = `permit (principal, action, resource) when { ${'('.repeat(300)}true${')'.repeat(300)} };`
-    const answer = await inspector.ask('policyToJson', [[PERMIT], [nested], [PERMIT]])
+    const answer = await worker.call('policyToJson', [[PERMIT], [nested], [PERMIT]])
     expect(answer).toMatchObject({ ok: false, at: 1 })
-    await inspector.close()
-    expect(await inspector.ask('policyToJson', [[PERMIT]])).toMatchObject({ ok: false, at: null })
+    await worker.close()
+    expect(await worker.call('policyToJson', [[PERMIT]])).toMatchObject({ ok: false, at: null })
   })
 
   it('that keeps the worker busy past the deadline is refused', async () => {
-    const inspector = openInspector(0)
-    const answer = await inspector.ask('policyToJson', [[PERMIT]])
+    const worker = startWorker(0)
+    const answer = await worker.call('policyToJson', [[PERMIT]])
     expect(answer).toMatchObject({ ok: false, at: null, detail: 'no answer within 0 ms' })
-    await inspector.close()
+    await worker.close()
   })
 
   it('cannot hide a policy behind a comment that Cedar ends at a carriage return', () => {

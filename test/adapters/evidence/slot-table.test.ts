@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createSlotTable } from '../../../src/adapters/evidence/slot-table.js'
+import { createSlotTable } from '../../../src/adapters/evidence/keys/slot-table.js'
 
 describe('slot table', () => {
   it('offers every slot that was added under a prefix, through growth and collisions', () => {

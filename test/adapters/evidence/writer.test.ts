@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, it } from '@jest/globals'
-import { sealFrame } from '../../../src/adapters/evidence/frame.js'
-import { type KeyStore, openKeyStore } from '../../../src/adapters/evidence/key-store.js'
-import { deriveMasterKey } from '../../../src/adapters/evidence/master-key.js'
-import { openReserve, type Reserve } from '../../../src/adapters/evidence/reserve.js'
-import { segmentFiles } from '../../../src/adapters/evidence/segment-files.js'
+import { openReserve, type Reserve } from '../../../src/adapters/disk/reserve.js'
+import { deriveMasterKey } from '../../../src/adapters/evidence/keys/master-key.js'
+import { type KeyStore, openKeyStore } from '../../../src/adapters/evidence/keys/store.js'
+import { segmentFiles } from '../../../src/adapters/evidence/segment/files.js'
+import { encryptFrame } from '../../../src/adapters/evidence/segment/frame.js'
 import { openWriter, type Writer } from '../../../src/adapters/evidence/writer.js'
 import { MASTER } from './bench.js'
 
@@ -21,15 +21,16 @@ function start(faulty: { keys?: Partial<KeyStore>; reserve?: Partial<Reserve> })
   const folder = join(dir, 'segments')
   mkdirSync(folder)
   const keys = openKeyStore(join(dir, 'keys'), deriveMasterKey(MASTER), {})
+  const reserve = openReserve(dir, 4096, 4096)
   const writer = openWriter({
     files: segmentFiles(folder, {}, () => undefined),
     segmentBytes: 1 << 20,
     keys: { ...keys, ...faulty.keys },
-    reserve: { ...openReserve(join(dir, 'reserve'), 4096), ...faulty.reserve },
+    reserve: { ...reserve, ...faulty.reserve },
     seams: {},
     gather: () => Promise.resolve(),
   })
-  closing.push(() => rmSync(dir, { recursive: true }), keys.close, writer.close)
+  closing.push(() => rmSync(dir, { recursive: true }), reserve.close, keys.close, writer.close)
   return { keys, writer }
 }
 
@@ -37,7 +38,7 @@ function put({ keys, writer }: { keys: KeyStore; writer: Writer }, urgent: boole
   writer.mayWrite(urgent)
   const { id, key } = keys.forScope('["subject","ada"]', writer.writeKey(urgent))
   const head = { action: Buffer.alloc(32, 1), keyId: id, digests: [Buffer.alloc(32, 2)] }
-  return writer.append(sealFrame(head, key, Buffer.from('{}')), head, urgent)
+  return writer.append(encryptFrame(head, key, Buffer.from('{}')), head, urgent)
 }
 
 it('takes nothing more once a key could not be made durable: a later sync would prove nothing', async () => {
@@ -57,7 +58,10 @@ it('takes nothing more once a key could not be made durable: a later sync would 
 })
 
 it('while the reserve is not whole, only conclusions are taken', async () => {
-  const store = start({ reserve: { isWhole: () => false, rebuild: () => false } })
+  const restore = (): void => {
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  }
+  const store = start({ reserve: { whole: () => false, restore } })
   expect(store.writer.health()).toMatchObject({ ok: false })
   await expect((async () => put(store, false))()).rejects.toMatchObject({ code: 'disk_full' })
   await put(store, true)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { sweeper } from '../../../src/adapters/state/embedded/maps.js'
 import { type Entry, slidingTotal } from '../../../src/adapters/state/embedded/sliding-total.js'
-import { sweeper } from '../../../src/adapters/state/embedded/sweep.js'
 import { formatDecimal } from '../../../src/core/json/decimal.js'
 
 describe('sliding total', () => {

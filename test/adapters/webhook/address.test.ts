@@ -3,8 +3,13 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
-import { bareHost, isPublicAddress } from '../../../src/adapters/webhook/address.js'
-import { type Posted, post, type Resolve } from '../../../src/adapters/webhook/post.js'
+import {
+  bareHost,
+  isPublicAddress,
+  type Posted,
+  post,
+  type Resolve,
+} from '../../../src/adapters/webhook/post.js'
 import { fakeTime } from '../../support/approvals.js'
 
 const host = (url: string): string => bareHost(new URL(url))

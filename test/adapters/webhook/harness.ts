@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
+import type { WebhookReport } from '../../../src/adapters/webhook/model.js'
 import { type Endpoint, EVENT_TYPES } from '../../../src/adapters/webhook/model.js'
 import {
   type Outbox,
   type OutboxOptions,
   startOutbox,
 } from '../../../src/adapters/webhook/outbox.js'
-import type { WebhookReport } from '../../../src/adapters/webhook/report.js'
 import type { Line } from '../../../src/core/journal/vocabulary.js'
 import type { Signer } from '../../../src/ports/signer.js'
 import { type FakeTime, fakeTime } from '../../support/approvals.js'
@@ -257,7 +257,7 @@ export function bench(): Bench {
         random: () => 0,
         resolve: async () => [],
         link: (page) => `http://127.0.0.1:8081${page}`,
-        tell(report) {
+        report(report) {
           told.push(report)
           const wait = [...waits].find(({ kinds }) => kinds.includes(report.kind))
           if (wait === undefined) unheard.push(report)

@@ -42,7 +42,7 @@ outbox = await startOutbox({
   random: Math.random,
   resolve: async () => [],
   link: () => null,
-  tell: ({ kind }) => {
+  report: ({ kind }) => {
     if (kind === 'delivered') setImmediate(finish)
   },
   seam(name) {

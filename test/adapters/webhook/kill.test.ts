@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import { deliveryId } from '../../../src/adapters/webhook/body.js'
+import { deliveryId } from '../../../src/adapters/webhook/intake.js'
 import { PER_ENDPOINT } from '../../../src/adapters/webhook/queue.js'
 import { denied, granted, journal, opened, receiver } from './harness.js'
 

@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { MAX_PENDING } from '../../../src/adapters/webhook/courier.js'
-import { readOutbox } from '../../../src/adapters/webhook/file.js'
-import { placeOrder } from '../../../src/adapters/webhook/orders.js'
+import { submitRequest } from '../../../src/adapters/webhook/requests.js'
+import { MAX_PENDING } from '../../../src/adapters/webhook/sender.js'
+import { readOutbox } from '../../../src/adapters/webhook/store.js'
 import {
   type Bench,
   bench,
@@ -137,7 +137,7 @@ describe('a failing receiver', () => {
       at.time.advance(24 * 3600)
     }
     const dead = await at.heard('dead')
-    expect(dead).toMatchObject({ letter: { why: 'exhausted, 10 attempts: status 503' } })
+    expect(dead).toMatchObject({ delivery: { why: 'exhausted, 10 attempts: status 503' } })
     expect(outbox.stats()).toEqual([{ name: 'chat', disabled: null, pending: 0, dead: 1 }])
     at.time.advance(24 * 3600)
     expect(hook.got).toHaveLength(10)
@@ -223,8 +223,8 @@ describe('410', () => {
     at.journal.append('CAPSULE', denied('x-1'))
     await at.heard('disabled')
     expect([await at.heard('dead'), await at.heard('dead')]).toMatchObject([
-      { letter: { why: 'endpoint disabled' } },
-      { letter: { why: 'endpoint disabled' } },
+      { delivery: { why: 'endpoint disabled' } },
+      { delivery: { why: 'endpoint disabled' } },
     ])
     expect(outbox.stats()).toMatchObject([{ disabled: '2026-03-01T12:00:00.000Z', dead: 2 }])
     await outbox.close()
@@ -241,20 +241,20 @@ describe('410', () => {
     at.journal.append('APPROVAL_OPENED', opened('a-1'))
     const dead = await at.heard('dead')
     if (dead.kind !== 'dead') throw new Error('not dead')
-    placeOrder(at.folder, { kind: 'replay', ids: [dead.letter.id] })
+    submitRequest(at.folder, { kind: 'replay', ids: [dead.delivery.id] })
     at.time.advance(5)
     expect(await at.heard('order_refused')).toMatchObject({
-      why: `${dead.letter.id} is for chat, which is disabled`,
+      why: `${dead.delivery.id} is for chat, which is disabled`,
     })
     hook.answer = () => ({ status: 200 })
-    placeOrder(at.folder, { kind: 'enable', endpoint: 'chat' })
+    submitRequest(at.folder, { kind: 'enable', endpoint: 'chat' })
     at.time.advance(5)
     await at.heard('enabled')
-    placeOrder(at.folder, { kind: 'replay', ids: [dead.letter.id, 'msg_none'] })
+    submitRequest(at.folder, { kind: 'replay', ids: [dead.delivery.id, 'msg_none'] })
     at.time.advance(5)
     await at.heard('delivered')
     expect(await at.heard('order_refused')).toMatchObject({ why: 'msg_none is no dead letter' })
-    expect(hook.got.map(({ id }) => id)).toEqual([dead.letter.id, dead.letter.id])
+    expect(hook.got.map(({ id }) => id)).toEqual([dead.delivery.id, dead.delivery.id])
   })
 
   it('is forgotten when gate.yaml names another URL', async () => {
@@ -281,7 +281,7 @@ describe('a deadline', () => {
       const report = await at.heard('retry', 'dead')
       times.push(at.time.clock.now())
       if (report.kind === 'dead') {
-        expect(report.letter.why).toMatch(/^deadline, \d+ attempts: status 500$/)
+        expect(report.delivery.why).toMatch(/^deadline, \d+ attempts: status 500$/)
         break
       }
       if (report.kind !== 'retry') throw new Error(report.kind)
@@ -298,7 +298,7 @@ describe('a deadline', () => {
     at.journal.append('APPROVAL_OPENED', opened('a-1', '2026-03-01T12:30:00.000Z'))
     at.time.advance(3600)
     await at.outbox(here())
-    expect(await at.heard('dead')).toMatchObject({ letter: { why: 'deadline' } })
+    expect(await at.heard('dead')).toMatchObject({ delivery: { why: 'deadline' } })
     expect(hook.got).toHaveLength(0)
   })
 
@@ -308,7 +308,7 @@ describe('a deadline', () => {
     at.journal.append('APPROVAL_OPENED', opened('a-1'))
     await at.heard('retry')
     at.time.advance(7200)
-    expect(await at.heard('dead')).toMatchObject({ letter: { why: 'deadline' } })
+    expect(await at.heard('dead')).toMatchObject({ delivery: { why: 'deadline' } })
     expect(hook.got).toHaveLength(1)
   })
 })
@@ -354,7 +354,7 @@ describe('a flood', () => {
     for (let i = 0; i < MAX_PENDING + 5; i += 1) at.journal.append('CAPSULE', denied(`x-${i}`))
     at.journal.append('APPROVAL_OPENED', opened('a-1'))
     for (let i = 0; i < 5; i += 1) {
-      expect(await at.heard('dead')).toMatchObject({ letter: { why: 'overflow' } })
+      expect(await at.heard('dead')).toMatchObject({ delivery: { why: 'overflow' } })
     }
     await new Promise(setImmediate)
     expect(outbox.stats()).toMatchObject([{ pending: MAX_PENDING + 1, dead: 5 }])
@@ -406,7 +406,7 @@ describe('a restart', () => {
     await at.heard('retry')
     await first.close()
     await at.outbox({ endpoints: [] })
-    expect(await at.heard('dead')).toMatchObject({ letter: { why: 'endpoint removed' } })
+    expect(await at.heard('dead')).toMatchObject({ delivery: { why: 'endpoint removed' } })
   })
 
   it('after a cut-off file repeats from the journal, and loses nothing', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../../../src/adapters/keys/keyring.js'
 import { rotateKeys } from '../../../src/adapters/keys/rotate.js'
 import { openSigner } from '../../../src/adapters/keys/signer.js'
-import { deliveryId } from '../../../src/adapters/webhook/body.js'
+import { deliveryId } from '../../../src/adapters/webhook/intake.js'
 import { type Outbox, startOutbox } from '../../../src/adapters/webhook/outbox.js'
 import { adoptData } from '../../../src/app/data/adopt.js'
 import { ownSecret } from '../../../src/app/data/secrets.js'
@@ -140,7 +140,7 @@ export async function outboxRun(run: Run, plan: Plan, hook: Receiver): Promise<r
       random: () => 0,
       resolve: async () => [],
       link: () => null,
-      tell: ({ kind }) => {
+      report: ({ kind }) => {
         if (kind === 'delivered') sent()
       },
       // Without power nothing goes on.

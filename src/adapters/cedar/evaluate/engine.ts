@@ -3,19 +3,26 @@ import type { PolicyDecision, PolicyEngine, PolicyRequest } from '../../../ports
 import type { PolicySet } from '../policy-set.js'
 import { type ActionShape, cedarSchema, type PolicyRule } from '../schema.js'
 import { EvaluationFault, type Evaluator, prepareEvaluator } from './evaluate.js'
-import { type CedarHost, cedarHost, type Lease, otherSeat } from './host.js'
 import { cedarRequest } from './request.js'
-import { flips, type Weighing, weigh } from './verdict.js'
-import { type CedarWasm, instantiateCedar, isInstanceLost } from './wasm.js'
+import { isWellFormed } from './values.js'
+import { type Evaluated, flips, verdictOf } from './verdict.js'
+import {
+  type CedarHost,
+  type CedarWasm,
+  cedarHost,
+  instantiateCedar,
+  isInstanceLost,
+  type Slot,
+} from './wasm.js'
 
 export type CedarEngine = PolicyEngine & { readonly actions: readonly ActionShape[] }
 
-/** Where an engine sits, so that its successor takes the other seat of the same instance. */
-const seats = new WeakMap<PolicyEngine, { host: CedarHost; lease: Lease }>()
+/** The slot of each engine, so that its successor takes the other one of the same instance. */
+const slots = new WeakMap<PolicyEngine, { host: CedarHost; slot: Slot }>()
 
 /**
  * Throws when the set cannot be prepared; an engine it `replaces` goes on working then, and until the
- * caller swaps them. The engine before that one is retired: it answers with an error value.
+ * caller swaps them. The engine before that one is retired: its decisions are errors.
  */
 export function createCedarEngine(options: {
   readonly set: PolicySet
@@ -28,12 +35,12 @@ export function createCedarEngine(options: {
   if (!schema.ok || schema.schema.text !== set.schema.text) {
     throw new Error('the policies were validated against other manifests: load them again')
   }
-  const before = options.replaces === undefined ? undefined : seats.get(options.replaces)
+  const before = options.replaces === undefined ? undefined : slots.get(options.replaces)
   const host = before?.host ?? cedarHost(options.instantiate ?? instantiateCedar)
-  const lease = host.sit(before === undefined ? 'A' : otherSeat(before.lease.seat))
+  const slot = host.takeSlot(before?.slot.name === 'A' ? 'B' : 'A')
   const byId = new Map(set.policies.map((policy) => [policy.id, policy]))
   const shapes = new Map(set.schema.actions.map((shape) => [shape.action, shape]))
-  let evaluator = prepare(host, lease, set)
+  let evaluator = prepare(host, slot, set)
 
   const traits = (id: string) => {
     const policy = byId.get(id)
@@ -45,10 +52,10 @@ export function createCedarEngine(options: {
     return reasons.length === 0 ? null : [...new Set(reasons)].join('; ')
   }
 
-  /** May throw: `decide` turns whatever comes into an error value. */
+  /** May throw: `decide` turns that into an error value. */
   const judge = (request: PolicyRequest): PolicyDecision => {
-    if (!lease.held()) return failure(request, 'engine_retired', 'a newer policy set replaced it')
-    if (evaluator.generation !== host.generation()) evaluator = prepare(host, lease, set)
+    if (!slot.isHeld()) return failure(request, 'engine_retired', 'a newer policy set replaced it')
+    if (evaluator.generation !== host.generation()) evaluator = prepare(host, slot, set)
     const shape = shapes.get(request.action)
     if (shape === undefined) return failure(request, 'unknown_action', 'no rule has this action')
     const built = cedarRequest(shape, request)
@@ -57,12 +64,12 @@ export function createCedarEngine(options: {
     const evaluate = evaluator.forRequest(built.request)
     const { granted } = request.approval
     const approved = once(() => evaluate('enforced', true))
-    const weighing: Weighing = {
+    const evaluated: Evaluated = {
       traits,
       now: evaluate('enforced', granted),
       approved: granted ? null : approved,
     }
-    const kind = weigh(weighing)
+    const kind = verdictOf(evaluated)
     const satisfied = (assumed: boolean) =>
       new Set([
         ...evaluate('observedPermits', assumed).policies,
@@ -72,12 +79,12 @@ export function createCedarEngine(options: {
     const observed =
       ids.length === 0
         ? []
-        : flips(weighing, kind, {
+        : flips(evaluated, kind, {
             ids,
             now: satisfied(granted),
             approved: once(() => satisfied(true)),
           })
-    const { policies } = weighing.now
+    const { policies } = evaluated.now
     const asked = built.request as Plain
     return kind === 'permit'
       ? { kind, policies, observed, request: asked }
@@ -96,21 +103,21 @@ export function createCedarEngine(options: {
       }
     },
   }
-  seats.set(engine, { host, lease })
+  slots.set(engine, { host, slot })
   return engine
 }
 
-function prepare(host: CedarHost, lease: Lease, set: PolicySet): Evaluator {
+function prepare(host: CedarHost, slot: Slot, set: PolicySet): Evaluator {
   try {
-    return prepareEvaluator(host, lease.seat, set)
+    return prepareEvaluator(host, slot.name, set)
   } catch (error) {
-    // The engine in the other seat shares the instance: give it a sound one to go on with.
+    // The engine in the other slot uses the same instance, so it needs a new one too.
     if (isInstanceLost(error)) host.replace()
     throw error
   }
 }
 
-/** The call that met the trap is refused; the next one meets a fresh instance. */
+/** The call that trapped is refused; the next one gets a new instance. */
 function recovered(host: CedarHost, request: PolicyRequest, lost: unknown): PolicyDecision {
   try {
     host.replace()
@@ -141,7 +148,7 @@ const failure = (request: PolicyRequest, errorClass: string, detail: string): Po
 })
 
 const named = (id: unknown): string | null =>
-  typeof id === 'string' && id.length <= 1024 && !/\p{Surrogate}/u.test(id) ? id : null
+  typeof id === 'string' && id.length <= 1024 && isWellFormed(id) ? id : null
 
 function once<T>(make: () => T): () => T {
   let made: { value: T } | null = null

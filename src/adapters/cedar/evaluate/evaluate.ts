@@ -1,12 +1,18 @@
-import { bothLooks, type Look, placeOf } from '../load/looks.js'
-import { type LoadedPolicy, type PolicySet, type Slice, sliceOf, textsOf } from '../policy-set.js'
+import { type ArgumentUse, bucketOf, mergeUses } from '../load/argument-buckets.js'
+import {
+  type LoadedPolicy,
+  type PolicySet,
+  policiesFor,
+  type Slice,
+  sliceOf,
+  textsOf,
+} from '../policy-set.js'
 import { type ActionShape, schemaFor } from '../schema.js'
-import type { CedarHost, Seat } from './host.js'
 import type { CedarRequest } from './request.js'
 import type { Outcome } from './verdict.js'
-import type { CedarWasm } from './wasm.js'
+import type { CedarHost, CedarWasm, Slot } from './wasm.js'
 
-/** An evaluation that gives no decision: nobody may read it as one. */
+/** An evaluation that gives no decision. */
 export class EvaluationFault extends Error {
   readonly errorClass: 'policy_error' | 'request_invalid' | 'engine_fault'
   constructor(errorClass: EvaluationFault['errorClass'], message: string) {
@@ -15,161 +21,135 @@ export class EvaluationFault extends Error {
   }
 }
 
-export type Evaluator = {
-  readonly generation: number
-  /** Ids of the action's observed policies, sorted. */
-  observed(action: string): readonly string[]
-  forRequest(request: CedarRequest): (slice: Slice, granted: boolean) => Outcome
-}
-
 const SLICES = ['enforced', 'observedPermits', 'observedForbids'] as const
-type Prepared = {
-  readonly schemaName: string
-  /** The arguments any of the action's policies looks at: Cedar is shown no other. */
-  readonly reads: ReadonlySet<string>
-  /** How policies about this agent look at arguments: nothing else can change its decision. */
-  readonly looksFor: (agent: string) => readonly ArgLook[]
-  readonly decided: Memory
-  /** Without the observed slices that are empty: nothing in them can be satisfied. */
-  readonly sets: ReadonlyMap<Slice, { readonly name: string; readonly effects: Effects }>
-  readonly observed: readonly string[]
-}
-type ArgLook = { readonly name: string; readonly look: Look }
+/** Sorted by name. */
+type Uses = readonly (readonly [name: string, use: ArgumentUse])[]
 type Effects = ReadonlyMap<string, 'permit' | 'forbid'>
+
+export type Evaluator = ReturnType<typeof prepareEvaluator>
 
 /**
  * Preparses one schema and up to three sets per action. Names count actions instead of spelling them:
- * they repeat on every reload, so nothing piles up in wasm memory.
+ * they repeat on every reload, so wasm memory does not grow.
  */
-export function prepareEvaluator(host: CedarHost, seat: Seat, set: PolicySet): Evaluator {
+export function prepareEvaluator(host: CedarHost, slot: Slot['name'], set: PolicySet) {
   const wasm = host.wasm()
-  const generation = host.generation()
-  const prepared = new Map<string, Prepared>()
-  set.schema.actions.forEach((shape, index) => {
-    const schemaName = `${seat}${index}`
-    const reads = readsOf(set, shape)
-    const judged = { ...shape, args: shape.args.filter(({ name }) => reads.has(name)) }
-    expectParsed(wasm.preparseSchema(schemaName, schemaFor([judged])))
-    const sets = new Map<Slice, { name: string; effects: Effects }>()
-    for (const slice of SLICES) {
-      const policies = sliceOf(set, shape.action, slice)
-      // The enforced set is prepared even when empty: Cedar itself says the default deny.
-      if (slice !== 'enforced' && policies.length === 0) continue
-      const name = `${schemaName}.${slice}`
-      expectParsed(wasm.preparsePolicySet(name, { staticPolicies: textsOf(policies) }))
-      sets.set(slice, { name, effects: new Map(policies.map(({ id, effect }) => [id, effect])) })
-    }
-    const observed = [...sets].flatMap(([slice, { effects }]) =>
-      slice === 'enforced' ? [] : [...effects.keys()],
-    )
-    prepared.set(shape.action, {
-      schemaName,
-      reads,
-      looksFor: looksByAgent(set, shape),
-      decided: createMemory(),
-      sets,
-      observed: observed.sort(),
-    })
-  })
+  const prepared = new Map(
+    set.schema.actions.map((shape, index) => [
+      shape.action,
+      prepareAction(wasm, `${slot}${index}`, shape, policiesFor(set, shape)),
+    ]),
+  )
   return {
-    generation,
-    observed: (action) => prepared.get(action)?.observed ?? [],
-    forRequest(request) {
-      const names = prepared.get(request.action.id)
-      if (names === undefined) throw new EvaluationFault('engine_fault', 'an unprepared action')
-      const key = keyOf(request, names.looksFor(request.principal.id))
+    generation: host.generation(),
+    /** Ids of the action's observed policies, sorted. */
+    observed: (action: string): readonly string[] => prepared.get(action)?.observed ?? [],
+    forRequest(request: CedarRequest): (slice: Slice, granted: boolean) => Outcome {
+      const action = prepared.get(request.action.id)
+      if (action === undefined) throw new EvaluationFault('engine_fault', 'an unprepared action')
+      const key = keyOf(request, action.usesFor(request.principal.id))
       return (slice, granted) => {
-        const found = names.sets.get(slice)
+        const found = action.sets.get(slice)
         if (found === undefined) return NOTHING
-        const question = `${slice} ${granted} ${key}`
-        const known = names.decided.recall(question)
+        const memoKey = `${slice} ${granted} ${key}`
+        const known = action.memo.get(memoKey)
         if (known !== undefined) return known
-        const judged = narrowed(request, names.reads)
-        const answer = authorize(wasm, judged, granted, names.schemaName, found.name)
-        // A fault is never remembered: it throws past this.
-        const outcome = outcomeOf(answer, found.effects)
-        names.decided.keep(question, outcome)
+        const result = authorize(wasm, request, granted, action, found.name)
+        // A fault throws here, so it is never remembered.
+        const outcome = outcomeOf(result, found.effects)
+        action.memo.set(memoKey, outcome)
         return outcome
       }
     },
   }
 }
 
-const NOTHING: Outcome = { allow: false, policies: [] }
-
-function readsOf(set: PolicySet, shape: ActionShape): ReadonlySet<string> {
-  return new Set(
-    aboutAction(set, shape).flatMap(({ looks }) =>
-      looks === null ? namesOf(shape) : [...looks.keys()],
-    ),
+function prepareAction(
+  wasm: CedarWasm,
+  schemaName: string,
+  shape: ActionShape,
+  policies: readonly LoadedPolicy[],
+) {
+  const isByValue = policies.some(({ uses }) => uses === null)
+  const args = shape.args.filter(
+    ({ name }) => isByValue || policies.some(({ uses }) => uses?.has(name)),
   )
+  expectParsed(wasm.preparseSchema(schemaName, schemaFor([{ ...shape, args }])))
+  const sets = new Map<Slice, { readonly name: string; readonly effects: Effects }>()
+  for (const slice of SLICES) {
+    const inSlice = policies.filter((policy) => sliceOf(policy) === slice)
+    // Observed slices that are empty have nothing to satisfy. An empty enforced one is Cedar's own default deny.
+    if (slice !== 'enforced' && inSlice.length === 0) continue
+    const name = `${schemaName}.${slice}`
+    expectParsed(wasm.preparsePolicySet(name, { staticPolicies: textsOf(inSlice) }))
+    sets.set(slice, { name, effects: new Map(inSlice.map(({ id, effect }) => [id, effect])) })
+  }
+  return {
+    schemaName,
+    /** The arguments any of the action's policies uses: Cedar gets no other. */
+    used: new Set(args.map(({ name }) => name)),
+    /** How policies about an agent use arguments: nothing else of them can change its decision. */
+    usesFor: usesByAgent(policies, shape),
+    memo: createMemo(),
+    sets,
+    observed: policies
+      .flatMap((policy) => (sliceOf(policy) === 'enforced' ? [] : [policy.id]))
+      .sort(),
+  }
 }
 
-const namesOf = ({ args }: ActionShape): string[] => args.map(({ name }) => name)
-const aboutAction = (set: PolicySet, { action }: ActionShape): LoadedPolicy[] =>
-  set.policies.filter(({ actions }) => actions.includes(action))
+const NOTHING: Outcome = { allow: false, policies: [] }
 
-/** Worked out for the agents that policies name; all others meet the policies that name nobody. */
-function looksByAgent(set: PolicySet, shape: ActionShape): Prepared['looksFor'] {
-  const policies = aboutAction(set, shape)
-  const asIs = new Map<string, Look>(namesOf(shape).map((name) => [name, 'value']))
-  const looksBy = (agent: string | null): readonly ArgLook[] => {
-    const all = new Map<string, Look>()
-    for (const { agent: about, looks } of policies) {
+/** For each agent that policies name, and for all others, to whom only policies that name no agent apply. */
+function usesByAgent(
+  policies: readonly LoadedPolicy[],
+  { args }: ActionShape,
+): (agent: string) => Uses {
+  const byValue = new Map<string, ArgumentUse>(args.map(({ name }) => [name, 'value']))
+  const usesOf = (agent: string | null): Uses => {
+    const all = new Map<string, ArgumentUse>()
+    for (const { agent: about, uses } of policies) {
       if (about !== null && about !== agent) continue
-      for (const [name, look] of looks ?? asIs) all.set(name, bothLooks(all.get(name) ?? [], look))
+      for (const [name, use] of uses ?? byValue) all.set(name, mergeUses(all.get(name) ?? [], use))
     }
-    return [...all]
-      .map(([name, look]) => ({ name, look }))
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
+    return [...all].sort(([a], [b]) => (a < b ? -1 : 1))
   }
-  const named = new Map<string, readonly ArgLook[]>()
+  const named = new Map<string, Uses>()
   for (const { agent } of policies) {
-    if (agent !== null && !named.has(agent)) named.set(agent, looksBy(agent))
+    if (agent !== null && !named.has(agent)) named.set(agent, usesOf(agent))
   }
-  const others = looksBy(null)
+  const others = usesOf(null)
   return (agent) => named.get(agent) ?? others
 }
 
 /**
- * All that a decision depends on beside the slice and the grant: who, on what, and the arguments that
- * are looked at, in their order: their place among the limits where they are only compared, else as
- * they are. An absent one is null, which no argument is.
+ * All that a decision depends on besides the slice and the grant: who, on what, and the arguments that are used, in
+ * their order: the bucket of those that are only compared, the value of others. An absent one is null, which no
+ * argument is.
  */
-function keyOf(
-  { principal, resource, entities, context }: CedarRequest,
-  looks: readonly ArgLook[],
-) {
-  const told: unknown[] = [principal.id, resource.id]
-  for (const { attrs, parents } of entities) told.push(attrs, parents)
-  for (const { name, look } of looks) {
+function keyOf({ principal, resource, entities, context }: CedarRequest, uses: Uses): string {
+  const key: unknown[] = [principal.id, resource.id]
+  for (const { attrs, parents } of entities) key.push(attrs, parents)
+  for (const [name, use] of uses) {
     const value = Object.hasOwn(context.args, name) ? context.args[name] : undefined
-    if (value === undefined) told.push(null)
-    else told.push(look === 'value' ? value : (placeOf(value, look) ?? value))
+    if (value === undefined) key.push(null)
+    else key.push(use === 'value' ? value : (bucketOf(value, use) ?? value))
   }
-  return JSON.stringify(told)
-}
-
-/** The request without what nobody looks at; the evidence keeps it whole. */
-function narrowed(request: CedarRequest, reads: ReadonlySet<string>): CedarRequest {
-  const args = Object.entries(request.context.args).filter(([name]) => reads.has(name))
-  return { ...request, context: { ...request.context, args: Object.fromEntries(args) } }
+  return JSON.stringify(key)
 }
 
 const MAX_REMEMBERED = 4096
 const MAX_KEY = 1024
 
-type Memory = ReturnType<typeof createMemory>
-
 /**
- * Decisions are a function of the set and what it reads, so they are remembered (promise 7). In two
- * generations: when the younger is full the older goes as a whole. To drop the one oldest entry of a
- * Map, V8 first walks over all that were dropped since it last grew.
+ * Decisions are a function of the set and what it uses, so they are remembered (promise 7), in two generations:
+ * when the younger is full the older is dropped as a whole. To drop the one oldest entry of a Map, V8 first walks
+ * over all that were dropped since it last grew.
  */
-function createMemory() {
+function createMemo() {
   let young = new Map<string, Outcome>()
   let old = new Map<string, Outcome>()
-  function keep(key: string, outcome: Outcome): void {
+  function set(key: string, outcome: Outcome): void {
     if (key.length > MAX_KEY) return
     if (young.size >= MAX_REMEMBERED / 2) {
       old = young
@@ -178,33 +158,34 @@ function createMemory() {
     young.set(key, outcome)
   }
   return {
-    keep,
-    recall(key: string): Outcome | undefined {
+    set,
+    get(key: string): Outcome | undefined {
       const recent = young.get(key)
       if (recent !== undefined) return recent
       const known = old.get(key)
-      if (known !== undefined) keep(key, known)
+      if (known !== undefined) set(key, known)
       return known
     },
   }
 }
 
-type Answer = ReturnType<CedarWasm['statefulIsAuthorized']>
+type Result = ReturnType<CedarWasm['statefulIsAuthorized']>
 
-/** The schema goes with every call: without it Cedar checks neither types nor absent attributes. */
+/**
+ * Without arguments that no policy uses; the evidence keeps them. The schema goes with every call: without it Cedar
+ * checks neither types nor absent attributes.
+ */
 function authorize(
   wasm: CedarWasm,
   request: CedarRequest,
   granted: boolean,
-  schemaName: string,
+  { schemaName, used }: ReturnType<typeof prepareAction>,
   setName: string,
-): Answer {
+): Result {
+  const args = Object.entries(request.context.args).filter(([name]) => used.has(name))
   return wasm.statefulIsAuthorized({
-    principal: request.principal,
-    action: request.action,
-    resource: request.resource,
-    entities: request.entities,
-    context: { args: request.context.args, approval: { granted } },
+    ...request,
+    context: { args: Object.fromEntries(args), approval: { granted } },
     preparsedSchemaName: schemaName,
     validateRequest: true,
     preparsedPolicySetId: setName,
@@ -212,11 +193,11 @@ function authorize(
 }
 
 /** A forbid that errors does not forbid, so one error anywhere voids the whole decision (DESIGN §8). */
-function outcomeOf(answer: Answer, effects: Effects): Outcome {
-  if (answer.type !== 'success') {
-    throw new EvaluationFault('request_invalid', messages(answer.errors))
+function outcomeOf(result: Result, effects: Effects): Outcome {
+  if (result.type !== 'success') {
+    throw new EvaluationFault('request_invalid', messages(result.errors))
   }
-  const { decision, diagnostics } = answer.response
+  const { decision, diagnostics } = result.response
   if (diagnostics.errors.length > 0) {
     const errors = diagnostics.errors.map(({ policyId, error }) => `${policyId}: ${error.message}`)
     throw new EvaluationFault('policy_error', errors.join('; '))
@@ -231,9 +212,9 @@ function outcomeOf(answer: Answer, effects: Effects): Outcome {
   return { allow, policies }
 }
 
-function expectParsed(answer: ReturnType<CedarWasm['preparseSchema']>): void {
-  if (answer.type !== 'success')
-    throw new Error(`Cedar refuses the set: ${messages(answer.errors)}`)
+function expectParsed(result: ReturnType<CedarWasm['preparseSchema']>): void {
+  if (result.type !== 'success')
+    throw new Error(`Cedar refuses the set: ${messages(result.errors)}`)
 }
 
 const messages = (errors: readonly { readonly message: string }[]): string =>

@@ -1,6 +1,6 @@
 import type { PolicyRequest } from '../../../ports/policy.js'
 import type { ActionShape } from '../schema.js'
-import { toCedar } from './values.js'
+import { isWellFormed, toCedar } from './values.js'
 
 type Uid = { readonly type: string; readonly id: string }
 /** Lists are not `readonly` here, because Cedar's own types are not; nothing changes them. */
@@ -27,17 +27,15 @@ export type CedarRequest = {
   }
   readonly entities: Entity[]
 }
-export type Built =
-  | { readonly ok: true; readonly request: CedarRequest }
-  | {
-      readonly ok: false
-      readonly errorClass: 'args_invalid' | 'args_too_large' | 'request_invalid'
-      readonly detail: string
-    }
+type Refused = {
+  readonly ok: false
+  readonly errorClass: 'args_invalid' | 'args_too_large' | 'request_invalid'
+  readonly detail: string
+}
+export type Built = { readonly ok: true; readonly request: CedarRequest } | Refused
 
 /** DESIGN §5: the full Cedar request is evidence of at most 64 KiB; more also grows wasm memory for good. */
 const MAX_BYTES = 64 * 1024
-const ILL_FORMED = /\p{Surrogate}/u
 
 /**
  * Principal and resource are always among the entities: a policy that reads an attribute of an entity
@@ -46,13 +44,8 @@ const ILL_FORMED = /\p{Surrogate}/u
  */
 export function cedarRequest(shape: ActionShape, request: PolicyRequest): Built {
   const { principal, resource, developer, irreversibility, roles } = request
-  const named =
-    isText(principal) &&
-    isText(resource) &&
-    isText(developer) &&
-    isText(irreversibility) &&
-    roles.every(isText)
-  if (!named) return refuse('request_invalid', 'an identifier is not well-formed text')
+  const ids = [principal, resource, developer, irreversibility, ...roles]
+  if (!ids.every(isText)) return refuse('request_invalid', 'an identifier is not well-formed text')
   const { granted } = request.approval
   if (typeof granted !== 'boolean') {
     return refuse('request_invalid', 'approval.granted is not a boolean')
@@ -78,14 +71,13 @@ export function cedarRequest(shape: ActionShape, request: PolicyRequest): Built 
   return { ok: true, request: built }
 }
 
-const isText = (id: unknown): boolean => typeof id === 'string' && !ILL_FORMED.test(id)
+const isText = (id: unknown): boolean => typeof id === 'string' && isWellFormed(id)
 const roleUid = (id: string): Uid => ({ id, type: 'Role' })
 
-type Args =
-  | { readonly ok: true; readonly args: Record<string, CedarArgument> }
-  | Extract<Built, { ok: false }>
-
-function cedarArgs(shape: ActionShape, given: PolicyRequest['args']): Args {
+function cedarArgs(
+  shape: ActionShape,
+  given: PolicyRequest['args'],
+): { readonly ok: true; readonly args: CedarRequest['context']['args'] } | Refused {
   // Plain assignment is safe: no action has an argument whose name begins with two underscores.
   const args: Record<string, CedarArgument> = {}
   let known = 0
@@ -110,10 +102,11 @@ function cedarArgs(shape: ActionShape, given: PolicyRequest['args']): Args {
   return { ok: true, args }
 }
 
-const refuse = (
-  errorClass: Extract<Built, { ok: false }>['errorClass'],
-  detail: string,
-): Extract<Built, { ok: false }> => ({ ok: false, errorClass, detail })
+const refuse = (errorClass: Refused['errorClass'], detail: string): Refused => ({
+  ok: false,
+  errorClass,
+  detail,
+})
 
 /** Only what might be too large is written out to be measured: that costs more than all the rest. */
 function isTooLarge(request: CedarRequest): boolean {

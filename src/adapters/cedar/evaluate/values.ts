@@ -12,7 +12,9 @@ const MAX_UNITS = 2n ** 63n - 1n
 const MIN_UNITS = -(2n ** 63n)
 /** Characters: with four more digits these are eighteen, and the range ends within the nineteenth. */
 const SURELY_IN_RANGE = 14
-const ILL_FORMED = /\p{Surrogate}/u
+
+/** Crossing into wasm would turn a lone surrogate into U+FFFD: what is judged and what is sent would differ. */
+export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
 /**
  * One typed argument as Cedar wants it. Nothing is coerced, rounded or truncated: a value Cedar cannot
@@ -37,8 +39,7 @@ const refuse = (why: string): Converted => ({ ok: false, why })
 
 function text(value: unknown): Converted {
   if (typeof value !== 'string') return refuse('is not a string')
-  // Crossing into wasm would turn a lone surrogate into U+FFFD: judged and sent would differ.
-  if (ILL_FORMED.test(value)) return refuse('is not well-formed text')
+  if (!isWellFormed(value)) return refuse('is not well-formed text')
   return { ok: true, value }
 }
 
@@ -70,7 +71,7 @@ function isInRange(plain: string, digits: number): boolean {
   return units <= MAX_UNITS && units >= MIN_UNITS
 }
 
-/** Our own form coming back, member for member; anything else is no decimal. */
+/** The form that `decimal` below makes, member for member; anything else is no decimal. */
 function decimalToken(value: unknown): string | null {
   const extn = onlyMember(value, '__extn')
   if (typeof extn !== 'object' || extn === null || Object.keys(extn).length !== 2) return null

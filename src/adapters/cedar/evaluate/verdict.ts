@@ -1,11 +1,11 @@
 import type { ObservedPolicy } from '../../../ports/policy.js'
 
-/** What one evaluation said: the determining policies, sorted. Denied by nobody is the default deny. */
+/** What one evaluation gave: the determining policies, sorted. Denied by none is the default deny. */
 export type Outcome = { readonly allow: boolean; readonly policies: readonly string[] }
 export type Kind = 'permit' | 'deny' | 'ask'
 
 export type Traits = { readonly effect: 'permit' | 'forbid'; readonly hem: boolean }
-export type Weighing = {
+export type Evaluated = {
   readonly traits: (id: string) => Traits
   /** Evaluation of the request as it is. */
   readonly now: Outcome
@@ -14,7 +14,7 @@ export type Weighing = {
 }
 
 /** Ask only where a human can help: every policy in the way asks for one, and approval lifts them all. */
-export function weigh({ traits, now, approved }: Weighing): Kind {
+export function verdictOf({ traits, now, approved }: Evaluated): Kind {
   if (now.allow) return 'permit'
   if (approved === null || now.policies.length === 0) return 'deny'
   if (!now.policies.every((id) => traits(id).hem)) return 'deny'
@@ -29,18 +29,18 @@ export type Observation = {
 }
 
 /** The flip set: each observed policy that, enforced on top of the others, would change the decision. */
-export function flips(weighing: Weighing, base: Kind, observed: Observation): ObservedPolicy[] {
-  const { traits, now, approved } = weighing
+export function flips(evaluated: Evaluated, base: Kind, observed: Observation): ObservedPolicy[] {
+  const { traits, now, approved } = evaluated
   const flipped: ObservedPolicy[] = []
   for (const id of observed.ids) {
     const { effect } = traits(id)
-    const would = weigh({
+    const would = verdictOf({
       traits,
-      now: observed.now.has(id) ? joined(now, id, effect) : now,
+      now: observed.now.has(id) ? withPolicy(now, id, effect) : now,
       approved:
         approved === null
           ? null
-          : () => (observed.approved().has(id) ? joined(approved(), id, effect) : approved()),
+          : () => (observed.approved().has(id) ? withPolicy(approved(), id, effect) : approved()),
     })
     if (would !== base) flipped.push({ id, would })
   }
@@ -48,7 +48,7 @@ export function flips(weighing: Weighing, base: Kind, observed: Observation): Ob
 }
 
 /** Cedar's rule: a satisfied forbid denies whatever is permitted, a permit counts when nothing forbids. */
-function joined(outcome: Outcome, id: string, effect: Traits['effect']): Outcome {
+function withPolicy(outcome: Outcome, id: string, effect: Traits['effect']): Outcome {
   if (effect === 'forbid') {
     return { allow: false, policies: outcome.allow ? [id] : [...outcome.policies, id] }
   }

@@ -10,7 +10,7 @@ export type Node =
   | ({ readonly op: 'if' } & Conditional)
   | { readonly op: 'has'; readonly path: readonly string[] | null; readonly left: Expr }
   | { readonly op: 'path'; readonly path: readonly string[] }
-  | { readonly op: 'other'; readonly children: readonly Expr[] }
+  | { readonly op: 'other' }
 
 const BINARY = { '&&': 'and', '||': 'or', '==': 'equal' } as const
 
@@ -30,7 +30,7 @@ export function read(expr: Expr): Node {
     const base = pathOf(left)
     return { op: 'has', left, path: base === null ? null : base.concat(attr) }
   }
-  return { op: 'other', children: childrenOf(Object.values(expr)[0]) }
+  return { op: 'other' }
 }
 
 /** `context.args.amount` as its names; null for anything that is not a chain from a variable. */
@@ -44,8 +44,9 @@ function pathOf(expr: Expr): readonly string[] | null {
   return 'Var' in at && typeof at.Var === 'string' ? [at.Var, ...names] : null
 }
 
-/** Operand objects, argument lists, record members: whatever inside is itself an expression. */
-function childrenOf(body: unknown): Expr[] {
+/** The expressions directly inside: operands, arguments, members of a record. */
+export function childrenOf(expr: Expr): Expr[] {
+  const [body]: unknown[] = Object.values(expr)
   if (typeof body !== 'object' || body === null) return []
   return Object.values(body).filter(
     (child): child is Expr => typeof child === 'object' && child !== null,
@@ -61,17 +62,14 @@ export function decided(expr: Expr, assume: (node: Node) => boolean | null): boo
     case 'not':
       return negated(decided(node.arg, assume))
     case 'and':
-    case 'or': {
-      const absorbing = node.op === 'or'
-      const left = decided(node.left, assume)
-      const right = decided(node.right, assume)
-      if (left === absorbing || right === absorbing) return absorbing
-      return left === null || right === null ? null : !absorbing
-    }
+    case 'or':
     case 'equal': {
       const left = decided(node.left, assume)
       const right = decided(node.right, assume)
-      return left === null || right === null ? null : left === right
+      const absorbing = node.op === 'or'
+      if (node.op !== 'equal' && (left === absorbing || right === absorbing)) return absorbing
+      if (left === null || right === null) return null
+      return node.op === 'equal' ? left === right : !absorbing
     }
     case 'if': {
       const chosen = decided(node.if, assume)

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { fromUtf8 } from '../../../core/bytes/text.js'
+import { messageOf } from '../../disk/errno.js'
 import { readdir, readFile, stat } from '../../disk/files.js'
 import { type Finding, fault } from '../findings.js'
 
@@ -9,8 +10,8 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024
 
 /**
  * The folder's own `*.cedar` files, by name. Symbolic links are followed (Kubernetes mounts are made of
- * them); names that start with a dot are not read. A policy nobody reads may be the forbid that was
- * meant to hold, so everything that looks like one and cannot be read is an error.
+ * them); names that start with a dot are not read. A policy file that cannot be read may hold the forbid that
+ * matters, so it is an error.
  */
 export async function readPolicyFiles(
   folder: string,
@@ -19,11 +20,8 @@ export async function readPolicyFiles(
   const findings: Finding[] = []
   const names = await namesIn(folder)
   if (names === null) {
-    const help = 'create it with at least one .cedar file, or name another folder'
-    return {
-      files,
-      findings: [fault('folder_unreadable', null, `cannot read the folder ${folder}`, help)],
-    }
+    findings.push(fault('folder_unreadable', null, `cannot read the folder ${folder}`))
+    return { files, findings }
   }
   for (const name of names) {
     const read = await readEntry(folder, name)
@@ -44,36 +42,27 @@ async function namesIn(folder: string): Promise<string[] | null> {
 
 async function readEntry(folder: string, name: string): Promise<PolicyFile | Finding | null> {
   const path = join(folder, name)
-  const place = { file: name, line: 1 }
+  const location = { file: name, line: 1 }
   try {
     const found = await stat(path)
     if (found.isDirectory()) {
       const inside = await namesIn(path)
       if (inside !== null && !inside.some(isPolicyFile)) return null
-      return fault(
-        'folder_nested',
-        place,
-        'policies in a folder below the policy folder are not read',
-        'move them up, or out of the policy folder',
-      )
+      const message = 'policies in a folder below the policy folder are not read'
+      return fault('folder_nested', location, message)
     }
     if (!isPolicyFile(name)) return null
     if (!found.isFile()) throw new Error('not a regular file')
     if (found.size > MAX_FILE_BYTES) {
-      return fault(
-        'file_too_large',
-        place,
-        `a file of ${found.size} bytes; at most ${MAX_FILE_BYTES} are read`,
-        'split it into several files',
-      )
+      const message = `a file of ${found.size} bytes; at most ${MAX_FILE_BYTES} are read`
+      return fault('file_too_large', location, message)
     }
     const content = fromUtf8(await readFile(path))
     if (content === null || content.startsWith('\uFEFF')) throw new Error('not UTF-8 without a BOM')
     return { name, content }
   } catch (error) {
     if (!isPolicyFile(name)) return null
-    const message = error instanceof Error ? error.message : String(error)
-    return fault('file_unreadable', place, message, 'make it a readable UTF-8 file, or remove it')
+    return fault('file_unreadable', location, messageOf(error))
   }
 }
 

@@ -1,51 +1,37 @@
 import type { Expr, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs'
-import { type Finding, fault, type Place, warning } from '../findings.js'
+import { type Finding, fault, type Location, warning } from '../findings.js'
 import type { ActionShape } from '../schema.js'
-import { applies, type Node, read } from './expression.js'
+import { applies, childrenOf, type Node, read } from './expression.js'
 
 /** Sound Cedar that would surprise its author. `actions` are those the policy can apply to. */
 export function lintPolicy(
   policy: PolicyJson,
   actions: readonly ActionShape[],
-  place: Place,
+  location: Location,
 ): Finding[] {
   return [
-    ...lintApproval(policy, place),
-    ...lintAbsence(policy, actions, place),
-    ...lintBreadth(policy, place),
+    ...lintApproval(policy, location),
+    ...lintAbsence(policy, actions, location),
+    ...lintBreadth(policy, location),
   ]
 }
 
 const isGranted = (node: Node): boolean =>
   node.op === 'path' && node.path.join('.') === 'context.approval.granted'
 
-function lintApproval(policy: PolicyJson, place: Place): Finding[] {
+function lintApproval(policy: PolicyJson, location: Location): Finding[] {
   const asksHuman = policy.annotations?.hem !== undefined
   if (policy.effect === 'permit') {
-    if (!asksHuman) return []
-    const help = 'put @hem("required") on a forbid … unless { context.approval.granted }'
-    return [fault('hem_on_permit', place, '@hem on a permit asks nobody', help)]
+    return asksHuman ? [fault('hem_on_permit', location, '@hem on a permit asks nobody')] : []
   }
   const lifted = applies(policy, (node) => (isGranted(node) ? true : null)) === false
   if (asksHuman && !lifted) {
-    return [
-      fault(
-        'hem_not_liftable',
-        place,
-        'the policy asks for a human, but forbids whatever the human decides',
-        'end it with: unless { context.approval.granted }',
-      ),
-    ]
+    const message = 'the policy asks for a human, but forbids whatever the human decides'
+    return [fault('hem_not_liftable', location, message)]
   }
   if (!asksHuman && lifted) {
-    return [
-      warning(
-        'approval_without_hem',
-        place,
-        'an approval would lift this forbid, but nobody is ever asked for one',
-        'add @hem("required")',
-      ),
-    ]
+    const message = 'an approval would lift this forbid, but nobody is ever asked for one'
+    return [warning('approval_without_hem', location, message)]
   }
   return []
 }
@@ -56,7 +42,11 @@ function lintApproval(policy: PolicyJson, place: Place): Finding[] {
  * absence means, either way; anything else is refused. In a permit the same holds the other way round,
  * where it is a warning: the permit is still narrower than one without the condition.
  */
-function lintAbsence(policy: PolicyJson, actions: readonly ActionShape[], place: Place): Finding[] {
+function lintAbsence(
+  policy: PolicyJson,
+  actions: readonly ActionShape[],
+  location: Location,
+): Finding[] {
   const optional = new Set(
     actions.flatMap((shape) => shape.args.filter((arg) => arg.optional).map((arg) => arg.name)),
   )
@@ -69,7 +59,7 @@ function lintAbsence(policy: PolicyJson, actions: readonly ActionShape[], place:
   return [...passed].map((name) =>
     report(
       'absence_lets_through',
-      place,
+      location,
       `a call without the optional argument "${name}" passes this ${policy.effect}`,
       `say what absence means: if context.args has ${name} then … else true (or false)`,
     ),
@@ -110,11 +100,8 @@ function collectPassed(
       visit(node.else, effect)
       return
     case 'equal':
-      visit(node.left, 'either')
-      visit(node.right, 'either')
-      return
     case 'other':
-      for (const child of node.children) visit(child, 'either')
+      for (const child of childrenOf(expr)) visit(child, 'either')
       return
     case 'path':
     case 'value':
@@ -135,12 +122,11 @@ function optionalArg(node: Node & { op: 'has' }, optional: ReadonlySet<string>):
   return optional.has(name) ? name : null
 }
 
-function lintBreadth(policy: PolicyJson, place: Place): Finding[] {
+function lintBreadth(policy: PolicyJson, location: Location): Finding[] {
   const everything =
     policy.effect === 'permit' &&
     policy.conditions.length === 0 &&
     [policy.principal, policy.action, policy.resource].every(({ op }) => op === 'All')
   if (!everything) return []
-  const help = 'name the agent, role, action or tool it is for'
-  return [warning('permits_everything', place, 'permits every agent every action', help)]
+  return [warning('permits_everything', location, 'permits every agent every action')]
 }

@@ -3,21 +3,20 @@ import { type Finding, fault, hasFaults, warning } from '../findings.js'
 import { type LoadedPolicy, type PolicySet, policySet } from '../policy-set.js'
 import { type ActionShape, cedarSchema, type PolicyRule, type PolicySchema } from '../schema.js'
 import { type Annotated, readAnnotations } from './annotations.js'
+import { usesOf } from './argument-buckets.js'
 import { depthOf } from './expression.js'
 import { readPolicyFiles } from './files.js'
-import { type Inspector, openInspector } from './inspect.js'
 import { lintPolicy } from './lint.js'
-import { looksOf } from './looks.js'
 import { rehearse } from './rehearse.js'
 import { type PolicyText, splitPolicies } from './split.js'
 import { crash, fromCedar, validationFindings } from './validation.js'
+import { type CedarWorker, startWorker } from './worker.js'
 
 export type LoadResult =
   | { readonly ok: true; readonly set: PolicySet; readonly warnings: readonly Finding[] }
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
 type Parsed = Annotated & { readonly source: PolicyText; readonly json: PolicyJson }
-type ParseStep = { readonly value: readonly Parsed[]; readonly findings: readonly Finding[] }
 
 /**
  * Levels of expression nesting. Cedar recurses once per level and exhausts the stack somewhere past a
@@ -41,26 +40,25 @@ export async function loadPolicies(
   const findings = [...read.findings, ...split.flatMap((file) => file.findings)]
   if (hasFaults(findings)) return { ok: false, findings }
   if (texts.length === 0) {
-    const help = 'write at least one permit: without one everything is denied'
-    return { ok: false, findings: [fault('set_empty', null, `no policy in ${folder}`, help)] }
+    return { ok: false, findings: [fault('set_empty', null, `no policy in ${folder}`)] }
   }
-  const inspector = openInspector()
+  const worker = startWorker()
   try {
-    return await inspectAll(inspector, texts, schema.schema)
+    return await check(worker, texts, schema.schema)
   } finally {
-    await inspector.close()
+    await worker.close()
   }
 }
 
-async function inspectAll(
-  inspector: Inspector,
+async function check(
+  worker: CedarWorker,
   texts: readonly PolicyText[],
   schema: PolicySchema,
 ): Promise<LoadResult> {
-  const parsed = await parseAll(inspector, texts)
+  const parsed = await parseAll(worker, texts)
   if (hasFaults(parsed.findings)) return { ok: false, findings: parsed.findings }
 
-  const invalid = await validateAll(inspector, parsed.value, schema)
+  const invalid = await validateAll(worker, parsed.value, schema)
   if (hasFaults(invalid)) return { ok: false, findings: invalid }
 
   const linted = parsed.value.flatMap(({ json, source }) =>
@@ -73,64 +71,64 @@ async function inspectAll(
     schema,
     parsed.value.map((policy) => loaded(policy, scopeOf(policy.json, schema))),
   )
-  const crashes = await rehearse(inspector, set)
+  const crashes = await rehearse(worker, set)
   if (hasFaults(crashes)) return { ok: false, findings: crashes }
   return { ok: true, set, warnings: findings }
 }
 
-/** Each policy by itself, so that its id is its own and a crash has a place. */
-async function parseAll(inspector: Inspector, texts: readonly PolicyText[]): Promise<ParseStep> {
-  const answers = await inspector.ask(
+/** Each policy by itself, so that a crash has a location. */
+async function parseAll(worker: CedarWorker, texts: readonly PolicyText[]) {
+  const results = await worker.call(
     'policyToJson',
     texts.map(({ text }) => [text]),
   )
-  if (!answers.ok) return { value: [], findings: [crash(answers, texts)] }
+  if (!results.ok) return { value: [], findings: [crash(results, texts)] }
   const value: Parsed[] = []
   const findings: Finding[] = []
-  const places = new Map<string, PolicyText>()
+  const locations = new Map<string, PolicyText>()
   texts.forEach((source, index) => {
-    const answer = answers.values[index]
-    if (answer?.type !== 'success') {
-      findings.push(...(answer?.errors ?? []).map((e) => fromCedar('policy_syntax', source, e)))
+    const parsed = results.values[index]
+    if (parsed?.type !== 'success') {
+      findings.push(...(parsed?.errors ?? []).map((e) => fromCedar('policy_syntax', source, e)))
       return
     }
-    const depth = depthOf(answer.json)
+    const depth = depthOf(parsed.json)
     if (depth > MAX_DEPTH) {
       const help = 'use [ … ].contains(…) for a long list of alternatives, or several policies'
       const message = `an expression ${depth} levels deep; at most ${MAX_DEPTH} are evaluated`
       findings.push(fault('policy_too_deep', source, message, help))
       return
     }
-    const annotations = readAnnotations(answer.json, source)
+    const annotations = readAnnotations(parsed.json, source)
     if (!annotations.ok) {
       findings.push(...annotations.findings)
       return
     }
     const { id } = annotations.value
-    const first = places.get(id)
+    const first = locations.get(id)
     if (first !== undefined) {
       const message = `@id("${id}") is already at ${first.file}:${first.line}`
-      findings.push(fault('id_duplicate', source, message, 'give each policy its own id'))
+      findings.push(fault('id_duplicate', source, message))
       return
     }
-    places.set(id, source)
-    value.push({ ...annotations.value, source, json: answer.json })
+    locations.set(id, source)
+    value.push({ ...annotations.value, source, json: parsed.json })
   })
   return { value, findings }
 }
 
 async function validateAll(
-  inspector: Inspector,
+  worker: CedarWorker,
   policies: readonly Parsed[],
   schema: PolicySchema,
 ): Promise<readonly Finding[]> {
   const staticPolicies = Object.fromEntries(policies.map(({ id, source }) => [id, source.text]))
-  const answers = await inspector.ask('validate', [
+  const results = await worker.call('validate', [
     [{ schema: schema.json, policies: { staticPolicies }, validationSettings: { mode: 'strict' } }],
   ])
-  if (!answers.ok) return [crash({ ...answers, at: null }, [])]
+  if (!results.ok) return [crash({ ...results, at: null }, [])]
   const sources = new Map(policies.map(({ id, source }) => [id, source]))
-  return answers.values.flatMap((answer) => validationFindings(answer, sources))
+  return results.values.flatMap((result) => validationFindings(result, sources))
 }
 
 /**
@@ -147,8 +145,7 @@ function scopeOf({ action }: PolicyJson, { actions }: PolicySchema): readonly Ac
 
 function lintSet(policies: readonly Parsed[]): Finding[] {
   if (policies.some(({ mode }) => mode === 'enforce')) return []
-  const help = 'remove @mode("observe") from what should hold'
-  return [warning('nothing_enforced', null, 'every policy is observed: all is denied', help)]
+  return [warning('nothing_enforced', null, 'every policy is observed: all is denied')]
 }
 
 /** Cedar asks the scope first, and `==` never errors: past it nothing of the policy is evaluated. */
@@ -159,16 +156,14 @@ function agentOf({ principal }: PolicyJson): string | null {
   return type === 'Agent' ? id : null
 }
 
-const loaded = (policy: Parsed, actions: readonly ActionShape[]): LoadedPolicy => ({
-  id: policy.id,
-  text: policy.source.text,
-  file: policy.source.file,
-  line: policy.source.line,
-  effect: policy.json.effect,
-  hem: policy.hem,
-  mode: policy.mode,
-  reason: policy.reason,
+const loaded = (
+  { source, json, ...annotations }: Parsed,
+  actions: readonly ActionShape[],
+): LoadedPolicy => ({
+  ...annotations,
+  ...source,
+  effect: json.effect,
   actions: actions.map(({ action }) => action),
-  looks: looksOf(policy.json),
-  agent: agentOf(policy.json),
+  uses: usesOf(json),
+  agent: agentOf(json),
 })

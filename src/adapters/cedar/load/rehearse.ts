@@ -1,40 +1,31 @@
 import { cedarRequest } from '../evaluate/request.js'
 import { sampleRequest } from '../evaluate/warm-up.js'
-import type { CedarWasm } from '../evaluate/wasm.js'
 import { type Finding, fault } from '../findings.js'
-import { type PolicySet, textsOf } from '../policy-set.js'
+import { type PolicySet, policiesFor, textsOf } from '../policy-set.js'
 import { schemaFor } from '../schema.js'
-import type { Inspector } from './inspect.js'
 import { crash } from './validation.js'
-
-type StatefulCall = Parameters<CedarWasm['statefulIsAuthorized']>[0]
+import type { CedarWorker } from './worker.js'
 
 /**
  * Evaluates each action's slice once in the worker: evaluation needs more stack than validation does,
  * and it is better to run out of it here.
  */
-export async function rehearse(inspector: Inspector, set: PolicySet): Promise<readonly Finding[]> {
+export async function rehearse(worker: CedarWorker, set: PolicySet): Promise<readonly Finding[]> {
   for (const shape of set.schema.actions) {
     const sample = cedarRequest(shape, sampleRequest(shape))
     if (!sample.ok) {
       const help = 'declare fewer or shorter arguments'
       return [fault('action_args_differ', null, `${shape.action}: ${sample.detail}`, help)]
     }
-    const staticPolicies = textsOf(
-      set.policies.filter(({ actions }) => actions.includes(shape.action)),
-    )
-    const call: StatefulCall = {
-      ...sample.request,
-      preparsedSchemaName: 'rehearsal',
-      preparsedPolicySetId: 'rehearsal',
-      validateRequest: true,
-    }
-    const answers = [
-      await inspector.ask('preparseSchema', [['rehearsal', schemaFor([shape])]]),
-      await inspector.ask('preparsePolicySet', [['rehearsal', { staticPolicies }]]),
-      await inspector.ask('statefulIsAuthorized', [[call]]),
+    const staticPolicies = textsOf(policiesFor(set, shape))
+    const names = { preparsedSchemaName: 'rehearsal', preparsedPolicySetId: 'rehearsal' }
+    const call = { ...sample.request, ...names, validateRequest: true }
+    const results = [
+      await worker.call('preparseSchema', [['rehearsal', schemaFor([shape])]]),
+      await worker.call('preparsePolicySet', [['rehearsal', { staticPolicies }]]),
+      await worker.call('statefulIsAuthorized', [[call]]),
     ]
-    for (const answer of answers) if (!answer.ok) return [crash({ ...answer, at: null }, [])]
+    for (const result of results) if (!result.ok) return [crash({ ...result, at: null }, [])]
   }
   return []
 }

@@ -1,7 +1,7 @@
-import { type Finding, fault, type Place } from '../findings.js'
+import { type Finding, fault, type Location } from '../findings.js'
 
-/** One policy's own text, first token to semicolon, and where it stands. */
-export type PolicyText = Place & { readonly text: string }
+/** One policy's own text, first token to semicolon, and its location. */
+export type PolicyText = Location & { readonly text: string }
 
 /**
  * Limits that hold before Cedar sees a byte: its recursive parser exhausts the stack at about a hundred
@@ -30,7 +30,7 @@ export function splitPolicies(
     const token = match[0]
     if (match.groups?.space === undefined) {
       open ??= { at: match.index, line, depth: 0, deepest: 0, template: false }
-      // A string that never ends: nothing after it can be told apart.
+      // A string that never ends: nothing after it can be split.
       if (token === '"') break
       if (token === '(' || token === '[' || token === '{') open.depth++
       else if (token === ')' || token === ']' || token === '}') open.depth--
@@ -44,55 +44,34 @@ export function splitPolicies(
         open = null
       }
     }
-    line += newlines(token)
+    line += newlinesIn(token)
   }
   if (open !== null) {
-    findings.push(
-      fault(
-        'policy_syntax',
-        { file, line: open.line },
-        'the text after the last policy is not a whole policy',
-        'end the policy with a semicolon, and check that every string is closed',
-      ),
-    )
+    const message = 'the text after the last policy is not a whole policy'
+    findings.push(fault('policy_syntax', { file, line: open.line }, message))
   }
   return { policies, findings }
 }
 
 function refusal(
-  place: Place,
+  location: Location,
   text: string,
   { deepest, template }: { deepest: number; template: boolean },
 ): Finding | null {
   if (template) {
-    return fault(
-      'policy_template',
-      place,
-      'policy templates are not supported: `?principal` and `?resource` have nothing to fill them',
-      'name the agent, role or tool in the policy',
-    )
+    const message =
+      'policy templates are not supported: `?principal` and `?resource` have nothing to fill them'
+    return fault('policy_template', location, message)
   }
   if (text.length > MAX_POLICY_CHARS) {
-    return fault(
-      'policy_too_large',
-      place,
-      `a policy of ${text.length} characters; at most ${MAX_POLICY_CHARS} are read`,
-      'split it: several permits or forbids say the same as one long condition',
-    )
+    const message = `a policy of ${text.length} characters; at most ${MAX_POLICY_CHARS} are read`
+    return fault('policy_too_large', location, message)
   }
   if (deepest > MAX_NESTING) {
-    return fault(
-      'policy_too_deep',
-      place,
-      `brackets nested ${deepest} deep; at most ${MAX_NESTING} are read`,
-      'flatten the condition or split the policy',
-    )
+    const message = `brackets nested ${deepest} deep; at most ${MAX_NESTING} are read`
+    return fault('policy_too_deep', location, message)
   }
   return null
 }
 
-function newlines(text: string): number {
-  let count = 0
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++
-  return count
-}
+export const newlinesIn = (text: string): number => text.split('\n').length - 1

@@ -1,8 +1,8 @@
 import type { DetailedError, ValidationError } from '@cedar-policy/cedar-wasm/nodejs'
 import type { CedarWasm } from '../evaluate/wasm.js'
-import { type Finding, type FindingCode, fault, warning } from '../findings.js'
-import type { Inspected } from './inspect.js'
-import type { PolicyText } from './split.js'
+import { COMPARE, type Finding, type FindingCode, fault, warning } from '../findings.js'
+import { newlinesIn, type PolicyText } from './split.js'
+import type { WorkerResult } from './worker.js'
 
 /**
  * Cedar's verdict on the set as findings. Its warnings are errors here: a policy that can never apply
@@ -16,20 +16,19 @@ export function validationFindings(
     return answer.errors.map((error) => fromCedar('policy_invalid', null, error))
   }
   const broken = new Set(answer.validationErrors.map(({ policyId }) => policyId))
-  const placed = (code: FindingCode, { policyId, error }: ValidationError): Finding =>
-    fromCedar(code, sources.get(policyId) ?? null, error)
+  const located = (code: FindingCode, { policyId, error }: ValidationError, as = fault): Finding =>
+    fromCedar(code, sources.get(policyId) ?? null, error, as)
   return [
-    ...answer.validationErrors.map((error) => placed('policy_invalid', error)),
+    ...answer.validationErrors.map((error) => located('policy_invalid', error)),
     ...answer.validationWarnings
       .filter(({ policyId }) => !broken.has(policyId))
       .map((found) => {
         const { message } = found.error
-        if (!/mixed scripts|confusable|BIDI/i.test(message))
-          return placed('policy_impossible', found)
-        const suspicious = placed('policy_suspicious_text', found)
-        return /contains mixed scripts/.test(message)
-          ? warning(suspicious.code, placeOf(suspicious), suspicious.message, suspicious.help)
-          : suspicious
+        if (/contains mixed scripts/.test(message))
+          return located('policy_suspicious_text', found, warning)
+        return /mixed scripts|confusable|BIDI/i.test(message)
+          ? located('policy_suspicious_text', found)
+          : located('policy_impossible', found)
       }),
     ...answer.otherWarnings.map((error) => fromCedar('policy_invalid', null, error)),
   ]
@@ -40,28 +39,23 @@ export function fromCedar(
   code: FindingCode,
   source: PolicyText | null,
   error: DetailedError,
+  as = fault,
 ): Finding {
   const start = error.sourceLocations?.[0]?.start ?? 0
   const before = source === null ? '' : Buffer.from(source.text).subarray(0, start).toString()
-  const place =
-    source === null
-      ? null
-      : { file: source.file, line: source.line + before.split('\n').length - 1 }
+  const location =
+    source === null ? null : { file: source.file, line: source.line + newlinesIn(before) }
   const message = error.message
     .replace(/^for policy `[^`]*`, /, '')
     .replace(/^failed to parse policy from string: /, '')
-  return fault(code, place, message, error.help ?? 'compare it with the schema of the manifests')
+  return as(code, location, message, error.help ?? COMPARE)
 }
 
-/** A trap or a dead worker: the text is refused, whatever it meant. */
+/** A trap or a dead worker: the text is refused. */
 export function crash(
-  answer: Extract<Inspected<unknown>, { ok: false }>,
+  answer: Extract<WorkerResult<unknown>, { ok: false }>,
   sources: readonly PolicyText[],
 ): Finding {
   const source = answer.at === null ? undefined : sources[answer.at]
-  const help = 'simplify the policies: shorter conditions, less nesting, fewer alternatives'
-  return fault('policy_crashes', source ?? null, `Cedar gave up: ${answer.detail}`, help)
+  return fault('policy_crashes', source ?? null, `Cedar gave up: ${answer.detail}`)
 }
-
-const placeOf = ({ file, line }: Finding) =>
-  file === null || line === null ? null : { file, line }

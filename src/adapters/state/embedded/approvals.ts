@@ -3,8 +3,8 @@ import type { Capsule } from '../../../core/capsule/model.js'
 import type { LineOf } from '../../../core/journal/vocabulary.js'
 import type { Approval, Vote } from '../../../ports/state.js'
 import type { Dump } from './dump.js'
+import { sortedValues, sweeper } from './maps.js'
 import { createRefusals } from './refusals.js'
-import { sweeper } from './sweep.js'
 
 /** `before`: the capsule the current parent superseded; a vote line names the one it was cast on. */
 type Entry = { readonly approval: Approval; readonly before: string | null }
@@ -14,20 +14,25 @@ const requestKey = ({ agent, requestDigest }: Pick<Approval, 'agent' | 'requestD
 
 const isOpen = ({ state }: Approval): boolean => state.kind !== 'closed'
 
+const oldestFirst = (approvals: readonly Approval[]): Approval[] =>
+  [...approvals].sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0))
+
+export type Approvals = ReturnType<typeof createApprovals>
+
 /**
  * Requests to humans as a fold: opened by an event, moved and closed by capsules, never by a clock.
- * `keepMs`: how long after its deadline a closed one is still known, so that a late caller hears how it ended.
+ * `keepMs`: how long after its deadline a closed one is kept, so that a late caller is told how it ended.
  */
 export function createApprovals(keepMs: number) {
   const entries = new Map<string, Entry>()
-  /** Of those not closed: by the capsule that comes next supersedes, and by request. */
+  /** Ids of those not closed: by the capsule that the next one supersedes, and by request. */
   const byParent = new Map<string, string>()
   const byRequest = new Map<string, string>()
   const openByAgent = new Map<string, number>()
   const refusals = createRefusals()
-  /** Who is about to open one, for which agent: of one process's memory, like a claim. */
+  /** Agents by who is about to open one for them; in memory only, like a claim. */
   const opening = new Map<string, string>()
-  /** One that a person refused is known for as long as that stands, or nobody could take it back. */
+  /** One that a person refused is kept while the refusal stands, so that it can be lifted. */
   const gone = ({ approval }: Entry, time: number): boolean =>
     approval.state.kind === 'closed' &&
     Date.parse(approval.deadline.at) + keepMs <= time &&
@@ -48,10 +53,11 @@ export function createApprovals(keepMs: number) {
     } else if (byRequest.get(key) === id) byRequest.delete(key)
   }
   function count(agent: string, more: number): void {
-    const open = (openByAgent.get(agent) ?? 0) + more
+    const open = openOf(agent) + more
     if (open === 0) openByAgent.delete(agent)
     else openByAgent.set(agent, open)
   }
+  const openOf = (agent: string): number => openByAgent.get(agent) ?? 0
   const get = (id: string): Approval | null => entries.get(id)?.approval ?? null
   const change = (id: string, to: Partial<Approval>): void => {
     const entry = entries.get(id)
@@ -64,20 +70,17 @@ export function createApprovals(keepMs: number) {
       get(byRequest.get(requestKey({ agent, requestDigest })) ?? ''),
     refusalOf: (agent: string, identity: string, time: number): Approval | null =>
       get(refusals.find(agent, identity, time) ?? ''),
-    openOf: (agent: string): number => openByAgent.get(agent) ?? 0,
-    live: (): Approval[] =>
-      [...byParent.values()]
-        .map((id) => (entries.get(id) as Entry).approval)
-        .sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
-    /** Those still known after they ended, oldest first. */
-    over: (): Approval[] =>
-      [...entries.values()]
-        .map(({ approval }) => approval)
-        .filter(({ state }) => state.kind === 'closed')
-        .sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
+    openOf,
+    open: (): Approval[] => oldestFirst([...byParent.values()].flatMap((id) => get(id) ?? [])),
+    ended: (): Approval[] =>
+      oldestFirst(
+        [...entries.values()]
+          .map(({ approval }) => approval)
+          .filter((approval) => !isOpen(approval)),
+      ),
     mayOpen(agent: string, by: string, most: number): boolean {
       const others = [...opening.values()].filter((each) => each === agent).length
-      if ((openByAgent.get(agent) ?? 0) + others >= most) return false
+      if (openOf(agent) + others >= most) return false
       opening.set(by, agent)
       return true
     },
@@ -93,7 +96,7 @@ export function createApprovals(keepMs: number) {
       const { approval, before } = entry
       const vote = voteOf(line)
       const { on } = line
-      if (on === approval.parent && approval.state.kind !== 'closed') {
+      if (on === approval.parent && isOpen(approval)) {
         change(approval.approvalId, { votes: [...approval.votes, vote] })
       } else if (on === before) change(approval.approvalId, { decided: vote })
     },
@@ -115,7 +118,7 @@ export function createApprovals(keepMs: number) {
     reminded({ approval_id, nth }: LineOf<'APPROVAL_REMINDER'>): void {
       change(approval_id, { reminded: nth })
     },
-    /** Answers the approval's grant when this capsule closed it: it dies with the item. */
+    /** Returns the grant of an approval that this capsule moved on: it ends with it. */
     moved(capsule: Capsule): string | null {
       if (capsule.chain?.relation !== 'supersedes') return null
       const before = capsule.chain.parent_capsule_id
@@ -128,11 +131,7 @@ export function createApprovals(keepMs: number) {
       sweep(time)
       refusals.sweep(time)
     },
-    dump: (time: number): Entry[] =>
-      [...entries.keys()]
-        .sort()
-        .map((id) => entries.get(id) as Entry)
-        .filter((entry) => !gone(entry, time)),
+    dump: (time: number): Entry[] => sortedValues(entries).filter((entry) => !gone(entry, time)),
     load(dump: Dump['approvals']): void {
       for (const map of [entries, byParent, byRequest, openByAgent]) map.clear()
       refusals.clear()
@@ -145,15 +144,14 @@ export function createApprovals(keepMs: number) {
   }
 }
 
-/** The next step of an item, as its capsule says it: deadlines count from its own timestamp (seed §5.4). */
+/** The next step of an item; deadlines count from the capsule's own timestamp (seed §5.4). */
 function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
   const { verdict_class, approver, expiry_policy } = capsule.disposition
   const deadline = expiry_policy ?? capsule['dev.capsulegate.deadline']
-  const open = verdict_class === 'deferred' || verdict_class === 'escalated'
-  if (!open) {
+  if (verdict_class !== 'deferred' && verdict_class !== 'escalated') {
     const { action_id: actionId, capsule_id: capsuleId } = capsule
     const state = { kind: 'closed', actionId, capsuleId, verdict: verdict_class, approver } as const
-    // Only a person's word makes it `human`: a machine's refusal and a withdrawal do not stand.
+    // Only a person's refusal (`human`) stands, not a machine's or a withdrawal.
     const refused = verdict_class === 'resolved' && approver === 'human'
     const { refusal_seconds: seconds = approval.hitl.ttl_seconds } = approval.hitl
     const refusedUntil = refused ? expiryOf(capsule.timestamp, { ttl_seconds: seconds }) : null
@@ -165,48 +163,42 @@ function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
     deadline:
       deadline === undefined
         ? approval.deadline
-        : {
-            at: expiryOf(capsule.timestamp, deadline),
-            onExpiry: deadline.on_expiry,
-          },
+        : { at: expiryOf(capsule.timestamp, deadline), onExpiry: deadline.on_expiry },
     votes: [],
     decided: null,
     state: { kind: 'pending' },
   }
 }
 
-const openedBy = (line: LineOf<'APPROVAL_OPENED'>): Approval => ({
-  approvalId: line.approval_id,
-  operator: line.operator,
-  agent: line.agent,
-  developer: line.developer,
-  tool: line.tool,
-  requestDigest: line.request_digest,
-  policyDigest: line.policy_digest,
-  manifestDigest: line.manifest_digest,
-  documentDigest: line.document_digest,
-  openedAt: line.opened_at,
-  hitl: {
-    ttl_seconds: line.ttl_seconds,
-    quorum: line.quorum,
-    roles: line.roles,
-    min_assurance: line.min_assurance,
-    on_approval: line.on_approval,
-    ladder: line.ladder,
-    reminders_seconds: line.reminders,
-    ...(line.refusal_seconds === undefined ? {} : { refusal_seconds: line.refusal_seconds }),
-  },
-  rung: 0,
-  opened: line.capsule_id,
-  parent: line.capsule_id,
-  deadline: { at: line.expires_at, onExpiry: line.on_expiry },
-  votes: [],
-  decided: null,
-  reminded: 0,
-  callIdentity: line.call_identity ?? null,
-  refusedUntil: null,
-  state: { kind: 'pending' },
-})
+function openedBy(line: LineOf<'APPROVAL_OPENED'>): Approval {
+  const { operator, agent, developer, tool } = line
+  const { ttl_seconds, quorum, roles, min_assurance, on_approval, ladder, refusal_seconds } = line
+  const asked = { ttl_seconds, quorum, roles, min_assurance, on_approval, ladder }
+  const refusal = refusal_seconds === undefined ? {} : { refusal_seconds }
+  return {
+    approvalId: line.approval_id,
+    operator,
+    agent,
+    developer,
+    tool,
+    requestDigest: line.request_digest,
+    policyDigest: line.policy_digest,
+    manifestDigest: line.manifest_digest,
+    documentDigest: line.document_digest,
+    openedAt: line.opened_at,
+    hitl: { ...asked, reminders_seconds: line.reminders, ...refusal },
+    rung: 0,
+    opened: line.capsule_id,
+    parent: line.capsule_id,
+    deadline: { at: line.expires_at, onExpiry: line.on_expiry },
+    votes: [],
+    decided: null,
+    reminded: 0,
+    callIdentity: line.call_identity ?? null,
+    refusedUntil: null,
+    state: { kind: 'pending' },
+  }
+}
 
 const voteOf = (line: LineOf<'APPROVAL_VOTED'>): Vote => ({
   voter: line.voter,

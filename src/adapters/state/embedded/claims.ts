@@ -1,10 +1,11 @@
 import type { Claimed } from '../../../ports/state.js'
 
-type Held = { readonly by: string; readonly settled: Promise<void>; readonly letGo: () => void }
+type Holder = { readonly by: string; readonly settled: Promise<void>; readonly settle: () => void }
+export type Claims = ReturnType<typeof createClaims>
 
-/** Who is about to write a line that only one may write. Of one process's memory: a crash lets go of all. */
+/** Exclusive holds on lines that are about to be written. In memory only: a crash ends them all. */
 export function createClaims() {
-  const held = new Map<string, Held>()
+  const held = new Map<string, Holder>()
   const names = new Map<string, string[]>()
   return {
     isFree: (name: string): boolean => !held.has(name),
@@ -15,23 +16,23 @@ export function createClaims() {
           ? { kind: 'claimed' }
           : { kind: 'held', by: holder.by, settled: holder.settled }
       }
-      let letGo: () => void = () => undefined
+      let settle: () => void = () => undefined
       const settled = new Promise<void>((resolve) => {
-        letGo = resolve
+        settle = resolve
       })
-      held.set(name, { by, settled, letGo })
+      held.set(name, { by, settled, settle })
       names.set(by, [...(names.get(by) ?? []), name])
       return { kind: 'claimed' }
     },
-    letGo(by: string): void {
+    release(by: string): void {
       for (const name of names.get(by) ?? []) {
-        held.get(name)?.letGo()
+        held.get(name)?.settle()
         held.delete(name)
       }
       names.delete(by)
     },
     clear(): void {
-      for (const by of [...names.keys()]) this.letGo(by)
+      for (const by of [...names.keys()]) this.release(by)
     },
   }
 }

@@ -109,7 +109,6 @@ const approval = record({
   refusedUntil: optional(nullable(time)),
   state: either(({ kind }) => kind === 'closed', closed, undecided),
 })
-/** `before`: the capsule the current parent superseded; a vote line names the one it was cast on. */
 const approvalDump = record({ approval, before: nullable(digest) })
 
 const dump = record({

@@ -1,10 +1,12 @@
 import type { Bounds } from '../../../core/approval/bounds.js'
 import type { GrantLine } from '../../../core/journal/lines/approval.js'
 import type { Conflict, ReserveRequest, StandingGrant } from '../../../ports/state.js'
-import { sweeper } from './sweep.js'
+import type { Dump } from './dump.js'
+import type { StandingLine } from './encrypted.js'
+import { sortedValues, sweeper } from './maps.js'
 
 /** A grant, and how often it was spent: by lines, and by reservations that have no line yet. */
-type Standing = {
+type Known = {
   readonly line: GrantLine
   /** Of a standing grant, in clear. */
   readonly bounds: Bounds | null
@@ -12,29 +14,27 @@ type Standing = {
   spent: number
   held: number
 }
-type StandingLine = Extract<GrantLine, { readonly standing: true }>
-export type GrantDump = readonly [line: GrantLine, spent: number]
-
+export type Grants = ReturnType<typeof createGrants>
 type Refusal = Extract<Conflict, { kind: 'grant' }>['why']
 
-/** `keepMs`: how long an expired grant is still known, so that a late retry hears `expired`, not `unknown`. */
+/** `keepMs`: how long an expired grant is kept, so that a late retry is refused as `expired`, not as `unknown`. */
 export function createGrants(keepMs: number) {
-  const grants = new Map<string, Standing>()
-  const gone = ({ until }: Standing, time: number): boolean => until + keepMs <= time
+  const grants = new Map<string, Known>()
+  const gone = ({ until }: Known, time: number): boolean => until + keepMs <= time
   const add = (line: GrantLine, bounds: Bounds | null, spent: number): void => {
     grants.set(line.grant, { line, bounds, until: Date.parse(line.expires_at), spent, held: 0 })
   }
   const count = (grant: string, field: 'spent' | 'held', by: 1 | -1): void => {
-    const standing = grants.get(grant)
-    // A grant that was revoked and issued again under its id knows nothing of earlier holds.
-    if (standing !== undefined) standing[field] = Math.max(0, standing[field] + by)
+    const known = grants.get(grant)
+    // A grant that was revoked and issued again under its id has no earlier holds.
+    if (known !== undefined) known[field] = Math.max(0, known[field] + by)
   }
   return {
     /** Null when the grant may be spent on this request now. */
     refusal(grant: string, request: ReserveRequest): Refusal | null {
-      const standing = grants.get(grant)
-      if (standing === undefined) return 'unknown'
-      const { line, until, spent, held } = standing
+      const known = grants.get(grant)
+      if (known === undefined) return 'unknown'
+      const { line, until, spent, held } = known
       if (line.agent !== request.agent) return 'mismatch'
       if (line.standing !== true && line.request_digest !== request.requestDigest) return 'mismatch'
       // Written so that an unreadable expiry refuses too.
@@ -54,7 +54,7 @@ export function createGrants(keepMs: number) {
       }
       return out
     },
-    /** Every standing one that may still be spent at that time, whosever it is. */
+    /** Those of all agents that may be spent at that time. */
     allStanding(at: number): StandingGrant[] {
       const owners = new Map<string, { agent: string; tool: string }>()
       for (const { line } of grants.values()) {
@@ -70,14 +70,11 @@ export function createGrants(keepMs: number) {
     issue: (line: GrantLine, bounds: Bounds | null) => add(line, bounds, 0),
     revoke: (grant: string) => grants.delete(grant),
     sweep: sweeper(grants, gone),
-    dump(time: number): GrantDump[] {
-      return [...grants.keys()]
-        .sort()
-        .map((grant) => grants.get(grant) as Standing)
-        .filter((standing) => !gone(standing, time))
-        .map(({ line, spent }) => [line, spent] as const)
-    },
-    load(dump: readonly GrantDump[], boundsOf: (line: StandingLine) => Bounds | null): void {
+    dump: (time: number): Dump['grants'] =>
+      sortedValues(grants)
+        .filter((grant) => !gone(grant, time))
+        .map(({ line, spent }) => [line, spent] as const),
+    load(dump: Dump['grants'], boundsOf: (line: StandingLine) => Bounds | null): void {
       grants.clear()
       for (const [line, spent] of dump) {
         add(line, line.standing === true ? boundsOf(line) : null, spent)

@@ -1,25 +1,24 @@
 import type { KeyState } from '../../../ports/state.js'
+import type { Dump } from './dump.js'
 
-/** A key's claim that is over, until its time is. */
 type Concluded = { readonly state: KeyState; readonly at: number }
-export type KeyDump = readonly [at: number, scope: string, state: KeyState]
 
 export const keyScope = (operator: string, agent: string, key: string): string =>
   JSON.stringify([operator, agent, key])
 
 export type Keys = ReturnType<typeof createKeys>
 
-/** Whose key it is: the scope without the key, which is hex and has no comma. */
+/** The scope without the key, which is hex and has no comma. */
 const ownerOf = (scope: string): string => scope.slice(0, scope.lastIndexOf(','))
 
 /**
- * Idempotency keys (DESIGN §3): claimed while an action is in flight, then completed or unknown until
- * the key's time is over. Claims by reservation alone (`held`) are no part of a dump.
+ * Idempotency keys (DESIGN §3): in flight with their action, then completed or unknown until their time is over.
+ * Those that are only reserved (`held`) are no part of a dump.
  */
 export function createKeys(ttlMs: number, perAgent: number) {
   const held = new Map<string, KeyState>()
   const inFlight = new Map<string, KeyState>()
-  /** In order of conclusion, so the oldest stand first. */
+  /** In order of conclusion, so the oldest are first. */
   const concluded = new Map<string, Concluded>()
 
   /** Entries of all three maps by owner. */
@@ -53,8 +52,8 @@ export function createKeys(ttlMs: number, perAgent: number) {
   }
   return {
     holder(scope: string, time: number): KeyState | null {
-      const claimed = held.get(scope) ?? inFlight.get(scope)
-      if (claimed !== undefined) return claimed
+      const holder = held.get(scope) ?? inFlight.get(scope)
+      if (holder !== undefined) return holder
       const over = concluded.get(scope)
       return over === undefined || over.at <= time - ttlMs ? null : over.state
     },
@@ -80,13 +79,13 @@ export function createKeys(ttlMs: number, perAgent: number) {
       }
     },
     /** Keys in flight are not here: they come back with their actions. */
-    dump(time: number): KeyDump[] {
+    dump(time: number): Dump['keys'] {
       return [...concluded]
         .filter(([, { at }]) => at > time - ttlMs)
         .map(([scope, { at, state }]) => [at, scope, state] as const)
         .sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1))
     },
-    load(dump: readonly KeyDump[]): void {
+    load(dump: Dump['keys']): void {
       for (const map of [held, inFlight, concluded, counts]) map.clear()
       for (const [at, scope, state] of dump) add(concluded, scope, { at, state })
     },

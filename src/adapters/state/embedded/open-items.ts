@@ -2,10 +2,10 @@ import type { Capsule } from '../../../core/capsule/model.js'
 import { itemOf, type OpenItem } from '../../../core/capsule/open-item.js'
 import type { OlderBlocked } from '../../../ports/state.js'
 
-/** Anyone can have calls blocked: so many of them are kept in memory, the newest. */
+/** Any agent can have calls blocked, so memory holds only the newest ones. */
 export const KEEP_BLOCKED = 10_000
 
-/** The predicate and nothing else: an open class opens, whatever supersedes the capsule closes it. */
+/** Open items of seed §5.4.4: an open verdict class opens one, a capsule that supersedes it closes it. */
 export function createOpenItems() {
   const awaiting = new Map<string, OpenItem>()
   const blocked = new Map<string, OpenItem>()

@@ -1,5 +1,5 @@
 import type { Approval } from '../../../ports/state.js'
-import { sweeper } from './sweep.js'
+import { sweeper } from './maps.js'
 
 type Refusal = { readonly approvalId: string; readonly until: number }
 

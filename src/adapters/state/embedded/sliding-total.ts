@@ -1,6 +1,6 @@
 import { addDecimals, type Decimal, negateDecimal } from '../../../core/json/decimal.js'
 
-/** One amount in a window. `counted` says that it is part of the running total; `live` that it still stands. */
+/** One amount in a window. `counted`: it is part of the running total; `live`: it was not given back. */
 export type Entry = {
   readonly at: number
   readonly amount: Decimal
@@ -10,28 +10,17 @@ export type Entry = {
   counted: boolean
 }
 
-export type SlidingTotal = {
-  /** `at` never goes back. */
-  push(at: number, amount: Decimal, action: string | null): Entry
-  /** Gives the amount back. */
-  remove(entry: Entry): void
-  /** The total of what is younger than the window at `time`; an entry exactly as old as the window is out. */
-  totalAt(time: number): Decimal
-  /** What a fold that stands at `time` still knows, oldest first. */
-  inside(time: number): Entry[]
-  /** Lets go of what is out at `time`; true when nothing is left. */
-  prune(time: number): boolean
-}
+export type SlidingTotal = ReturnType<typeof slidingTotal>
 
-const ZERO: Decimal = { units: 0n, scale: 0 }
+export const ZERO: Decimal = { units: 0n, scale: 0 }
 const COMPACT_AFTER = 64
 
 /**
- * A running total over a sliding window, amortised O(1). Two places in one queue: `head` is how far
- * the journal's own time has let go, `cursor` how far the newest reader's time has; a reader may be
- * ahead of the journal, and must not make the running state forget what a fold still holds.
+ * A running total over a sliding window, amortised O(1). Two positions in one queue: before `head` are entries too
+ * old by the journal's own time, before `cursor` those too old by the newest reader's. A reader may be ahead of the
+ * journal, and must not make the running state forget what a fold still holds.
  */
-export function slidingTotal(windowMs: number): SlidingTotal {
+export function slidingTotal(windowMs: number) {
   let entries: Entry[] = []
   let head = 0
   let cursor = 0
@@ -53,24 +42,29 @@ export function slidingTotal(windowMs: number): SlidingTotal {
     }
   }
   return {
-    push(at, amount, action) {
+    /** `at` never goes back. */
+    push(at: number, amount: Decimal, action: string | null): Entry {
       const entry: Entry = { at, amount, action, live: true, counted: true }
       entries.push(entry)
       counted++
       total = addDecimals(total, amount)
       return entry
     },
-    remove(entry) {
+    /** Gives the amount back. */
+    remove(entry: Entry): void {
       entry.live = false
       uncount(entry)
     },
-    totalAt(time) {
+    /** The total of what is younger than the window at `time`; an entry exactly as old as the window is out. */
+    totalAt(time: number): Decimal {
       advance(time)
       return total
     },
-    inside: (time) =>
+    /** What a fold that has reached `time` still holds, oldest first. */
+    inside: (time: number): Entry[] =>
       entries.slice(head).filter((entry) => entry.live && entry.at > time - windowMs),
-    prune(time) {
+    /** Drops what is out at `time`; true when nothing is left. */
+    prune(time: number): boolean {
       advance(time)
       while (head < cursor) {
         const entry = entries[head] as Entry

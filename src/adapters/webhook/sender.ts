@@ -1,14 +1,13 @@
 import type { Clock, Timer } from '../../ports/clock.js'
 import type { Signer } from '../../ports/signer.js'
-import type { Delivery, Endpoint } from './model.js'
+import type { Delivery, Endpoint, Report } from './model.js'
 import { type Posted, post, type Resolve } from './post.js'
 import { createQueue } from './queue.js'
-import type { Tell } from './report.js'
-import { nextTry, retryAfterMs } from './schedule.js'
+import { nextTry, retryAfterMs } from './retry.js'
 import { sign } from './sign.js'
 import type { Store } from './store.js'
 
-export type CourierOptions = {
+export type SenderOptions = {
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly signer: Signer
   readonly clock: Pick<Clock, 'now'>
@@ -16,129 +15,105 @@ export type CourierOptions = {
   /** 0 ≤ random < 1 */
   readonly random: () => number
   readonly resolve: Resolve
-  readonly tell: Tell
+  readonly report: Report
   /** Named points where a test may stop the process; absent in production. */
   readonly seam?: (name: 'before_send' | 'after_send') => void | Promise<void>
 }
 
-export type Courier = {
-  /** Takes a recorded delivery on, or puts it with the dead letters. */
-  accept(delivery: Delivery): void
-  /** Sends what is due and wakes itself for what is due next. */
-  pump(): void
-  waiting(endpoint: string): number
-  /** Attempts under way have a few seconds to end; what is not over is sent again after the next start. */
-  stop(): Promise<void>
-}
-
-/** More than so many waiting for one endpoint: what is about no approval goes to the dead letters. */
+/** With more deliveries than this waiting for an endpoint, further ones about no approval fail at once. */
 export const MAX_PENDING = 10_000
 const STOP_MS = 5_000
 
-/** Deliveries become attempts, and attempts an end: delivered, or a dead letter. Nothing just vanishes. */
-export function createCourier(options: CourierOptions, store: Store): Courier {
-  const { endpoints, clock, timer, tell } = options
+/** Attempts each delivery until it is delivered or has failed for good; both are recorded. */
+export function createSender(options: SenderOptions, store: Store) {
+  const { endpoints, clock, timer, report } = options
   const { state } = store
   const queue = createQueue()
-  const counts = new Map<string, number>()
   const attempts = new Set<Promise<void>>()
   const stopping = new AbortController()
   let stopped = false
-  let wake: () => void = () => undefined
+  let cancelTimer: () => void = () => undefined
 
-  const waiting = (endpoint: string): number => counts.get(endpoint) ?? 0
-  const isOver = ({ deadline }: Delivery): boolean =>
+  const isLate = ({ deadline }: Delivery): boolean =>
     deadline !== null && Date.parse(deadline) <= clock.now()
 
   function accept(delivery: Delivery): void {
     const refused = refusal(delivery)
-    if (refused !== null) bury(delivery, refused)
-    else {
-      counts.set(delivery.endpoint, waiting(delivery.endpoint) + 1)
-      queue.add(delivery)
-    }
+    if (refused === null) queue.add(delivery)
+    else fail(delivery, refused)
   }
   function refusal(delivery: Delivery): string | null {
     const { endpoint, approval } = delivery
     if (!endpoints.has(endpoint)) return 'endpoint removed'
     if (state.endpoints.get(endpoint)?.disabled != null) return 'endpoint disabled'
-    if (approval === null && waiting(endpoint) >= MAX_PENDING) return 'overflow'
-    return isOver(delivery) ? 'deadline' : null
+    if (approval === null && queue.size(endpoint) >= MAX_PENDING) return 'overflow'
+    return isLate(delivery) ? 'deadline' : null
   }
-  function forget(delivery: Delivery): void {
-    queue.remove(delivery)
-    counts.set(delivery.endpoint, waiting(delivery.endpoint) - 1)
-  }
-  function bury(delivery: Delivery, why: string): void {
+  function fail(delivery: Delivery, why: string): void {
     const since = new Date(clock.now()).toISOString()
     store.write({ t: 'dead', id: delivery.id, why, since })
-    tell({ kind: 'dead', letter: { ...delivery, why, since } })
+    report({ kind: 'dead', delivery: { ...delivery, why, since } })
   }
   function giveUp(delivery: Delivery, why: string): void {
-    forget(delivery)
-    bury(delivery, why)
+    queue.remove(delivery)
+    fail(delivery, why)
   }
 
-  function pump(): void {
+  function sendDue(): void {
     if (stopped) return
     for (const delivery of queue.start(clock.now())) {
       const attempt = send(delivery).then(() => {
         attempts.delete(attempt)
-        pump()
+        sendDue()
       })
       attempts.add(attempt)
     }
-    wake()
+    cancelTimer()
     const due = queue.nextDue()
-    if (due !== Number.POSITIVE_INFINITY) wake = timer.after(Math.max(0, due - clock.now()), pump)
+    if (due === Number.POSITIVE_INFINITY) return
+    cancelTimer = timer.after(Math.max(0, due - clock.now()), sendDue)
   }
 
   async function send(delivery: Delivery): Promise<void> {
     const endpoint = endpoints.get(delivery.endpoint)
-    if (endpoint === undefined || isOver(delivery)) {
-      giveUp(delivery, 'deadline')
-      return
-    }
+    if (endpoint === undefined || isLate(delivery)) return giveUp(delivery, 'deadline')
     await options.seam?.('before_send')
-    const posted = await attempted(endpoint, delivery)
+    const posted = await attempt(endpoint, delivery)
     await options.seam?.('after_send')
     if (posted.kind === 'stopped') return
-    // A 410 to another attempt may have buried it meanwhile.
+    // A 410 to another attempt may have failed this delivery meanwhile.
     if (state.pending.has(delivery.id)) settle(delivery, posted)
   }
 
-  async function attempted(endpoint: Endpoint, { id, body }: Delivery): Promise<Posted> {
+  async function attempt(endpoint: Endpoint, { id, body }: Delivery): Promise<Posted> {
     const { url, allowPrivate } = endpoint
     const { signal } = stopping
     try {
       const headers = sign({ id, body, now: clock.now() }, endpoint.secrets(), options.signer)
-      return await post({ url, headers: { ...headers }, body, allowPrivate, signal }, options)
+      return await post({ url, headers, body, allowPrivate, signal }, options)
     } catch (error) {
       return { kind: 'failed', why: `not signed: ${String(error)}` }
     }
   }
 
   function settle(delivery: Delivery, posted: Exclude<Posted, { kind: 'stopped' }>): void {
-    const { id, endpoint } = delivery
-    const status = posted.kind === 'answered' ? posted.status : null
-    if (status !== null && status >= 200 && status < 300) {
-      forget(delivery)
-      store.write({ t: 'done', id })
-      tell({ kind: 'delivered', delivery })
-    } else if (status === 410) disable(endpoint)
-    else failed(delivery, posted)
+    if (posted.kind === 'failed') retry(delivery, posted.why, null)
+    else if (posted.status >= 200 && posted.status < 300) {
+      queue.remove(delivery)
+      store.write({ t: 'done', id: delivery.id })
+      report({ kind: 'delivered', delivery })
+    } else if (posted.status === 410) disable(delivery.endpoint)
+    else retry(delivery, `status ${posted.status}`, retryAfterMs(posted.retryAfter, clock.now()))
   }
 
-  function failed(delivery: Delivery, posted: Exclude<Posted, { kind: 'stopped' }>): void {
+  function retry(delivery: Delivery, why: string, retryAfter: number | null): void {
     const { id, deadline } = delivery
-    const why = posted.kind === 'failed' ? posted.why : `status ${posted.status}`
-    const now = clock.now()
     const tries = delivery.tries + 1
     const next = nextTry({
       tries,
-      now,
+      now: clock.now(),
       deadline: deadline === null ? null : Date.parse(deadline),
-      retryAfter: posted.kind === 'failed' ? null : retryAfterMs(posted.retryAfter, now),
+      retryAfter,
       random: options.random(),
     })
     if (typeof next === 'string') {
@@ -148,28 +123,31 @@ export function createCourier(options: CourierOptions, store: Store): Courier {
     store.write({ t: 'retry', id, tries, next, why })
     const again = { ...delivery, tries, next, why }
     queue.again(again)
-    tell({ kind: 'retry', delivery: again })
+    report({ kind: 'retry', delivery: again })
   }
 
-  /** It said that it is gone: nobody knocks again until an operator says so. */
+  /** 410 Gone: nothing more is sent there until an operator enables it. */
   function disable(name: string): void {
     const known = state.endpoints.get(name)
     if (known === undefined) return
     const disabled = new Date(clock.now()).toISOString()
     store.write({ t: 'endpoint', name, state: { ...known, disabled } })
-    tell({ kind: 'disabled', endpoint: name })
+    report({ kind: 'disabled', endpoint: name })
     for (const delivery of [...state.pending.values()]) {
       if (delivery.endpoint === name) giveUp(delivery, 'endpoint disabled')
     }
   }
 
   return {
+    /** Queues a recorded delivery, or fails it at once. */
     accept,
-    pump,
-    waiting,
-    async stop() {
+    /** Sends what is due, and sets a timer for what is due next. */
+    sendDue,
+    waiting: queue.size,
+    /** Attempts under way have a few seconds to end; what has not ended is sent again after the next start. */
+    async stop(): Promise<void> {
       stopped = true
-      wake()
+      cancelTimer()
       const cancel = timer.after(STOP_MS, () => stopping.abort())
       await Promise.all(attempts)
       cancel()

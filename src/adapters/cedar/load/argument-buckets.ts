@@ -1,23 +1,26 @@
 import type { Expr, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs'
 import type { CedarValue } from '../../../ports/policy.js'
-import { read } from './expression.js'
+import { childrenOf, read } from './expression.js'
 
 /**
- * How a policy looks at one argument. One that it only compares with constants can change its decision
- * only by standing on another side of one of them; `has` asks no more than whether it is there.
+ * How a policy uses one argument: its value, or only the constants it is compared with. These divide all values into
+ * buckets, and the policy decides alike for all values of one bucket; `has` alone needs no constant.
  */
-export type Look = 'value' | readonly Limit[]
+export type ArgumentUse = 'value' | readonly Limit[]
 /** A constant: whole for integers, in ten-thousandths for decimals, which is what Cedar compares. */
 export type Limit = number | bigint
 
-/** By argument; null when the policy takes `context` or `context.args` as a whole. */
-export function looksOf(policy: PolicyJson): ReadonlyMap<string, Look> | null {
-  const looks = new Map<string, Look>()
+/** By argument; null when the policy uses `context` or `context.args` as a whole. */
+export function usesOf(policy: PolicyJson): ReadonlyMap<string, ArgumentUse> | null {
+  const uses = new Map<string, ArgumentUse>()
+  const add = (name: string, use: ArgumentUse): void => {
+    uses.set(name, mergeUses(uses.get(name) ?? [], use))
+  }
   const open = policy.conditions.map(({ body }) => body)
   for (let expr = open.pop(); expr !== undefined; expr = open.pop()) {
     const compared = comparison(expr)
     if (compared !== null) {
-      add(looks, compared.name, [compared.limit])
+      add(compared.name, [compared.limit])
       continue
     }
     const node = read(expr)
@@ -26,61 +29,35 @@ export function looksOf(policy: PolicyJson): ReadonlyMap<string, Look> | null {
         const [variable, part, name] = node.path
         if (variable !== 'context' || part === 'approval') break
         if (part !== 'args' || name === undefined) return null
-        add(looks, name, 'value')
+        add(name, 'value')
         break
       }
-      case 'has':
+      case 'has': {
         if (node.path === null) open.push(node.left)
-        else if (node.path[0] === 'context' && node.path[1] === 'args') {
-          if (node.path[2] !== undefined) add(looks, node.path[2], [])
-        }
+        const [variable, part, name] = node.path ?? []
+        if (variable === 'context' && part === 'args' && name !== undefined) add(name, [])
         break
-      case 'not':
-        open.push(node.arg)
-        break
-      case 'and':
-      case 'or':
-      case 'equal':
-        open.push(node.left, node.right)
-        break
-      case 'if':
-        open.push(node.if, node.then, node.else)
-        break
-      case 'other':
-        open.push(...node.children)
-        break
+      }
       case 'value':
         break
+      default:
+        open.push(...childrenOf(expr))
     }
   }
-  return looks
+  return uses
 }
 
-function add(looks: Map<string, Look>, name: string, look: Look): void {
-  looks.set(name, bothLooks(looks.get(name) ?? [], look))
-}
-
-export function bothLooks(a: Look, b: Look): Look {
+export function mergeUses(a: ArgumentUse, b: ArgumentUse): ArgumentUse {
   if (a === 'value' || b === 'value') return 'value'
   return [...a, ...b.filter((limit) => !a.includes(limit))].sort((x, y) => (x < y ? -1 : 1))
 }
 
-const COMPARISONS: ReadonlySet<string> = new Set([
-  '<',
-  '<=',
-  '>',
-  '>=',
-  '==',
-  'lessThan',
-  'lessThanOrEqual',
-  'greaterThan',
-  'greaterThanOrEqual',
-])
+const COMPARISON = /^(?:[<>]=?|==|(?:less|greater)Than(?:OrEqual)?)$/
 
-/** `context.args.x` on one side, a constant number on the other; all else is for Cedar to understand. */
+/** `context.args.x` on one side, a constant number on the other. */
 function comparison(expr: Expr): { readonly name: string; readonly limit: Limit } | null {
   const [[op, body] = []] = Object.entries(expr)
-  if (op === undefined || !COMPARISONS.has(op)) return null
+  if (op === undefined || !COMPARISON.test(op)) return null
   const [left, right] = sidesOf(body)
   if (left === undefined || right === undefined) return null
   const name = argument(left) ?? argument(right)
@@ -111,7 +88,7 @@ function constant(expr: Expr): Limit | null {
 }
 
 const DECIMAL = /^-?[0-9]+\.[0-9]{1,4}$/
-/** So many characters of digits are a number that counts them exactly. */
+/** A number holds so many characters of digits exactly. */
 const EXACT = 15
 
 /** Cedar's own form of a decimal, as the integer it is kept as; null when it is no such form. */
@@ -119,15 +96,15 @@ function tenThousandths(text: string): Limit | null {
   if (!DECIMAL.test(text)) return null
   const point = text.indexOf('.')
   const digits = `${text.slice(0, point)}${text.slice(point + 1).padEnd(4, '0')}`
-  // Zero has one side only, whatever its sign.
+  // + 0: negative zero becomes zero.
   return digits.length <= EXACT ? Number(digits) + 0 : BigInt(digits)
 }
 
 /**
- * Where a value stands among the limits: the same place, the same answer to every comparison. Null
- * when the value is not of a kind that is compared so.
+ * The bucket of a value among the limits: between two of them or equal to one, so that all values of a bucket compare
+ * alike. Null when the value is not of a kind that is compared so.
  */
-export function placeOf(value: CedarValue, limits: readonly Limit[]): number | null {
+export function bucketOf(value: CedarValue, limits: readonly Limit[]): number | null {
   const compared = comparable(value)
   if (compared === null) return limits.length === 0 ? 0 : null
   let below = 0

@@ -2,18 +2,18 @@ import { Worker } from 'node:worker_threads'
 import { CEDAR_MODULE, type CedarWasm } from '../evaluate/wasm.js'
 
 /**
- * Cedar in a worker thread, for text nobody has checked yet: what traps there takes down the worker's
- * instance and not the one that decides.
+ * Cedar in a worker thread, for text that has not been checked yet: a trap there loses the worker's instance and not
+ * the one that decides.
  */
-export type Inspector = {
-  /** Calls in order; the first that throws ends the batch and says which one it was. */
-  ask<F extends keyof CedarWasm>(
+export type CedarWorker = {
+  /** Calls in order; the first that throws ends the batch, and the result names it. */
+  call<F extends keyof CedarWasm>(
     fn: F,
     calls: readonly Parameters<CedarWasm[F]>[],
-  ): Promise<Inspected<ReturnType<CedarWasm[F]>>>
+  ): Promise<WorkerResult<ReturnType<CedarWasm[F]>>>
   close(): Promise<void>
 }
-export type Inspected<T> =
+export type WorkerResult<T> =
   | { readonly ok: true; readonly values: readonly T[] }
   /** `at` is null when the worker itself died or took too long. */
   | { readonly ok: false; readonly at: number | null; readonly detail: string }
@@ -39,7 +39,7 @@ parentPort.on('message', ({ fn, calls }) => {
 const RESOURCES = { stackSizeMb: 1, maxOldGenerationSizeMb: 512 }
 const DEADLINE_MS = 60_000
 
-export function openInspector(deadlineMs = DEADLINE_MS): Inspector {
+export function startWorker(deadlineMs = DEADLINE_MS): CedarWorker {
   const worker = new Worker(WORKER, {
     eval: true,
     workerData: CEDAR_MODULE,
@@ -48,29 +48,29 @@ export function openInspector(deadlineMs = DEADLINE_MS): Inspector {
     execArgv: [],
   })
   let dead: string | null = null
-  let settle: (answer: Inspected<unknown>) => void = () => {}
+  let settle: (result: WorkerResult<unknown>) => void = () => {}
   const die = (detail: string): void => {
     dead ??= detail
     settle({ ok: false, at: null, detail: dead })
   }
-  worker.on('message', (answer: Inspected<unknown>) => settle(answer))
+  worker.on('message', (result: WorkerResult<unknown>) => settle(result))
   worker.on('messageerror', (error) => die(String(error)))
   worker.on('error', (error) => die(String(error)))
   worker.on('exit', () => die('the worker ended'))
 
-  const ask = async (fn: string, calls: readonly unknown[]): Promise<Inspected<unknown>> => {
+  const call = async (fn: string, calls: readonly unknown[]): Promise<WorkerResult<unknown>> => {
     if (dead !== null) return { ok: false, at: null, detail: dead }
-    const late = new Promise<Inspected<unknown>>((resolve) => {
+    const settled = new Promise<WorkerResult<unknown>>((resolve) => {
       settle = resolve
     })
     const timer = setTimeout(() => die(`no answer within ${deadlineMs} ms`), deadlineMs)
     worker.postMessage({ fn, calls })
-    const answer = await late
+    const result = await settled
     clearTimeout(timer)
-    return answer
+    return result
   }
   return {
-    ask: ask as Inspector['ask'],
+    call: call as CedarWorker['call'],
     async close() {
       await worker.terminate()
     },

@@ -1,26 +1,15 @@
 const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
+const HOUR = 3600 * SECOND
 
-/** Waits after the first, second, … failed attempt (Standard Webhooks 1.0). */
-const WAITS = [
-  5 * SECOND,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
-]
+/** Waits after failed attempts (Standard Webhooks 1.0): 5 s, 5 min, 30 min, then 2, 5, 10, 14, 20 and 24 h. */
+const WAITS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * SECOND)
 export const MAX_TRIES = WAITS.length + 1
-/** A receiver may ask for patience, not for silence. */
+/** A receiver may delay the next attempt by at most this. */
 const LONGEST_RETRY_AFTER = HOUR
 const JITTER = 0.2
 const SHORTEST = 5 * SECOND
 
-export type Failed = {
+type Failed = {
   /** Attempts made so far, this one included. */
   readonly tries: number
   readonly now: number

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
-import { GateError } from '../../core/error.js'
+import { GateError } from '../../../core/error.js'
 import {
   closeSync,
   existsSync,
@@ -13,8 +13,10 @@ import {
   readFileSync,
   readSync,
   writeSync,
-} from '../disk/files.js'
-import { removeFileSync, replaceFileSync } from '../disk/replace-file.js'
+} from '../../disk/files.js'
+import { removeFileSync, replaceFileSync } from '../../disk/replace-file.js'
+import type { Seams } from '../seams.js'
+import type { MasterKey } from './master-key.js'
 import {
   KEY_ID_BYTES,
   readSlot,
@@ -23,42 +25,27 @@ import {
   tombstone,
   unwrap,
   writeSlot,
-} from './key-slot.js'
-import type { MasterKey } from './master-key.js'
-import type { Seams } from './seams.js'
+} from './slot.js'
 import { createSlotTable } from './slot-table.js'
 
 export type DataKey = { readonly id: Buffer; readonly key: Buffer }
-export type Opened =
+/** The key of a record. */
+export type RecordKey =
   | { readonly state: 'live'; readonly key: Buffer }
   | { readonly state: 'erased' }
   | { readonly state: 'damaged'; readonly detail: string }
 
-export type KeyStore = {
-  /** The scope's key, made if it has none. The slot is in the kernel; `sync` makes it durable. */
-  forScope(scope: string, write: PositionedWrite): DataKey
-  byId(id: Buffer): Opened
-  /** The id of the scope's key, hex; null where it has none. */
-  idOf(scope: string): string | null
-  /** What stands in that slot, for any key; the key itself is not unwrapped. */
-  slot(number: number): Slot
-  /** Destroys the scope's key for good, durably; its slot's number, or null when there is none. */
-  erase(scope: string): number | null
-  isDirty(): boolean
-  sync(): Promise<void>
-  readonly findings: readonly string[]
-  close(): void
-}
-/** Writes all of it at that place, or nothing. */
+export type KeyStore = ReturnType<typeof openKeyStore>
+/** Writes all of it at that position, or nothing. */
 export type PositionedWrite = (fd: number, bytes: Buffer, at: number) => void
 
 const MAGIC = Buffer.from('capsule-gate/keys/1\n')
-/** Unwrapped keys kept at hand. */
+/** So many unwrapped keys are kept in memory. */
 const CACHED = 1024
 const SLOTS_PER_READ = 512
 const syncData = promisify(fdatasync)
 
-export function openKeyStore(file: string, master: MasterKey, seams: Seams): KeyStore {
+export function openKeyStore(file: string, master: MasterKey, seams: Seams) {
   const redo = `${file}.erasing`
   if (!existsSync(file)) replaceFileSync(file, headOf(master))
   const fd = openSync(file, 'r+')
@@ -69,7 +56,7 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
   let dirty = false
 
   if (existsSync(redo)) {
-    // An erasure that a crash interrupted: the order stands, so it is carried out.
+    // A crash interrupted an erasure: it was asked for, so it is completed.
     destroy(readFileSync(redo))
     removeFileSync(redo)
     findings.push(`${file}: an interrupted erasure was completed`)
@@ -90,9 +77,9 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
     const bad: number[] = []
     let several: Buffer = Buffer.alloc(0)
     for (let number = 1; number * SLOT_BYTES < size; number++) {
-      const place = (number - 1) % SLOTS_PER_READ
-      if (place === 0) several = read(number, SLOTS_PER_READ)
-      const slot = readSlot(several.subarray(place * SLOT_BYTES, (place + 1) * SLOT_BYTES))
+      const nth = (number - 1) % SLOTS_PER_READ
+      if (nth === 0) several = read(number, SLOTS_PER_READ)
+      const slot = slotIn(several, nth)
       if (slot.state === 'damaged' || slot.id.readUInt32BE(0) !== number) {
         bad.push(number)
         continue
@@ -104,7 +91,7 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
     for (const number of bad.filter((one) => one < slots)) {
       findings.push(`${file}: key ${number} is damaged; records under it cannot be read`)
     }
-    // What no sync confirmed may be torn; no record under it was ever acknowledged.
+    // What was never synced may be torn; no record under it was acknowledged.
     if (size > slots * SLOT_BYTES) {
       ftruncateSync(fd, slots * SLOT_BYTES)
       findings.push(`${file}: ${size - slots * SLOT_BYTES} torn bytes at the end were cut`)
@@ -137,22 +124,21 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
   }
 
   function remember(scope: string, dataKey: DataKey): DataKey {
-    if (cache.size >= CACHED) {
-      const oldest = cache.keys().next()
-      if (oldest.done !== true) cache.delete(oldest.value)
-    }
+    const [oldest] = cache.keys()
+    if (cache.size >= CACHED && oldest !== undefined) cache.delete(oldest)
     cache.set(scope, dataKey)
     return dataKey
   }
 
   return {
     findings,
-    forScope(scope, write) {
+    /** The scope's key, made if it has none. The slot is in the kernel; `sync` makes it durable. */
+    forScope(scope: string, write: PositionedWrite): DataKey {
       const known = cache.get(scope)
       if (known !== undefined) return known
       const slot = find(scope)
       if (slot !== null) {
-        const key = unwrap(slot.sealed, master)
+        const key = unwrap(slot.bytes, master)
         if (key === null) throw new GateError('key_store', `${file}: a key does not open`)
         return remember(scope, { id: Buffer.from(slot.id), key })
       }
@@ -164,10 +150,13 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
       table.add(tag, slots++)
       return remember(scope, { id: bytes.subarray(4, 4 + KEY_ID_BYTES), key })
     },
-    idOf: (scope) => find(scope)?.id.toString('hex') ?? null,
-    slot: (number) => readSlot(read(number)),
-    byId: (id) => openSlot(readSlot(read(id.readUInt32BE(0))), id, file, master),
-    erase(scope) {
+    /** The id of the scope's key, hex; null where it has none. */
+    idOf: (scope: string): string | null => find(scope)?.id.toString('hex') ?? null,
+    /** The slot as it is on disk; its key is not unwrapped. */
+    slot: (number: number): Slot => readSlot(read(number)),
+    byId: (id: Buffer): RecordKey => keyIn(readSlot(read(id.readUInt32BE(0))), id, file, master),
+    /** Destroys the scope's key for good, durably; its slot's number, or null when there is none. */
+    erase(scope: string): number | null {
       const slot = find(scope)
       if (slot === null) return null
       replaceFileSync(redo, slot.id)
@@ -177,8 +166,8 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
       removeFileSync(redo)
       return slot.id.readUInt32BE(0)
     },
-    isDirty: () => dirty,
-    async sync() {
+    isDirty: (): boolean => dirty,
+    async sync(): Promise<void> {
       dirty = false
       await syncData(fd)
     },
@@ -186,27 +175,28 @@ export function openKeyStore(file: string, master: MasterKey, seams: Seams): Key
   }
 }
 
-/** The key with that id, out of the slot where it should stand. */
-function openSlot(slot: Slot, id: Buffer, file: string, master: MasterKey): Opened {
+/** The key with that id, from the slot that should hold it. */
+function keyIn(slot: Slot, id: Buffer, file: string, master: MasterKey): RecordKey {
   if (slot.state === 'damaged' || !slot.id.equals(id)) {
     return { state: 'damaged', detail: `its key is not in ${file}` }
   }
   if (slot.state === 'erased') return { state: 'erased' }
-  const key = unwrap(slot.sealed, master)
+  const key = unwrap(slot.bytes, master)
   if (key === null) return { state: 'damaged', detail: `its key in ${file} does not open` }
   return { state: 'live', key }
 }
 
-/** The keys as they stand in the file at this moment, for a reader that writes nothing. */
+/** The keys as they are in the file at this moment, for a reader that writes nothing. */
 export function readKeys(file: string, master: MasterKey): Pick<KeyStore, 'byId'> {
   const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0)
   if (bytes.length > 0 && !bytes.subarray(0, SLOT_BYTES).equals(headOf(master))) {
     throw new GateError('key_store', `${file} is damaged or belongs to another master key`)
   }
-  const slotAt = (number: number): Slot =>
-    readSlot(bytes.subarray(number * SLOT_BYTES, (number + 1) * SLOT_BYTES))
-  return { byId: (id) => openSlot(slotAt(id.readUInt32BE(0)), id, file, master) }
+  return { byId: (id) => keyIn(slotIn(bytes, id.readUInt32BE(0)), id, file, master) }
 }
+
+const slotIn = (slots: Buffer, nth: number): Slot =>
+  readSlot(slots.subarray(nth * SLOT_BYTES, (nth + 1) * SLOT_BYTES))
 
 function headOf(master: MasterKey): Buffer {
   const head = Buffer.alloc(SLOT_BYTES)

@@ -1,11 +1,11 @@
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { describe, expect, it } from '@jest/globals'
-import { type Look, looksOf } from '../../../src/adapters/cedar/load/looks.js'
+import { type ArgumentUse, usesOf } from '../../../src/adapters/cedar/load/argument-buckets.js'
 
-const looks = (condition: string): ReadonlyMap<string, Look> | null => {
+const looks = (condition: string): ReadonlyMap<string, ArgumentUse> | null => {
   const parsed = cedar.policyToJson(`permit (principal, action, resource) when { ${condition} };`)
   if (parsed.type !== 'success') throw new Error(JSON.stringify(parsed.errors))
-  return looksOf(parsed.json)
+  return usesOf(parsed.json)
 }
 const reads = (condition: string) => {
   const found = looks(condition)
@@ -40,7 +40,7 @@ describe('what a policy looks at', () => {
 
 describe('how a policy looks at an argument', () => {
   const decimal = (text: string): string => `context.args.d.lessThan(decimal("${text}"))`
-  it.each<[string, string, Look]>([
+  it.each<[string, string, ArgumentUse]>([
     ['context.args.n > 5', 'n', [5]],
     ['5 >= context.args.n', 'n', [5]],
     ['context.args.n == 1 || context.args.n < 7 && context.args.n <= 1', 'n', [1, 7]],

@@ -8,7 +8,6 @@ import type {
   ContextChange,
   EventData,
   EventType,
-  JudgesSeen,
   WebhookEvent,
 } from './model.js'
 
@@ -18,13 +17,13 @@ export type Derived = {
 }
 export const NOTHING: Derived = { events: [], change: null }
 
-/** The gate calls itself at start to prove that it refuses: news to nobody (promise 6). */
+/** The developer of the call the gate refuses at its own start to prove that it can (promise 6): no event. */
 const CANARY = 'dev.capsulegate.canary'
 
 /**
- * Which events a journal line is. Nothing but the line and what earlier lines said goes in, so that a
- * restart derives the same events with the same ids. No argument, reason or name of a decider comes
- * out: lines hold none (promise 8).
+ * The events of a journal line, from that line and what earlier lines established alone, so that a restart
+ * derives the same events with the same ids. They hold no argument, reason or name of a decider, because
+ * lines hold none (promise 8).
  */
 export function derive(line: Line, context: Context): Derived {
   switch (line.type) {
@@ -43,27 +42,23 @@ export function derive(line: Line, context: Context): Derived {
   }
 }
 
-/** All its members, so that the body alone is enough to hold a journal to it (`verify --head`). */
-export const headEvent = (head: SignedHead): WebhookEvent => ({
-  type: 'journal.head',
-  at: head.time,
-  approval: null,
-  deadline: null,
-  page: null,
-  data: { ...head },
-})
+/** All members of the head, so that `verify --head` can compare a journal with the body alone. */
+export const headEvent = (head: SignedHead): WebhookEvent =>
+  unasked('journal.head', head.time, { ...head })
+
+/** An event about no approval. */
+const unasked = (
+  type: EventType,
+  at: string,
+  data: EventData,
+  page: string | null = null,
+): WebhookEvent => ({ type, at, approval: null, deadline: null, page, data })
 
 function opened(line: LineOf<'APPROVAL_OPENED'>): Derived {
   const id = line.approval_id
-  const seen: ApprovalSeen = {
-    tool: line.tool,
-    agent: line.agent,
-    operator: line.operator,
-    document_digest: line.document_digest,
-    capsule_id: line.capsule_id,
-    deadline: { at: line.expires_at, on_expiry: line.on_expiry },
-    approved: false,
-  }
+  const { tool, agent, operator, document_digest, capsule_id } = line
+  const deadline = { at: line.expires_at, on_expiry: line.on_expiry }
+  const seen = { tool, agent, operator, document_digest, capsule_id, deadline, approved: false }
   const event = about('approval.requested', line, id, seen, { verdict: 'hitl_dispatched' })
   return { events: [event], change: { approvals: { [id]: seen } } }
 }
@@ -76,7 +71,7 @@ function reminded(line: LineOf<'APPROVAL_REMINDER'>, { approvals }: Context): De
   return { events: [about('approval.reminder', line, id, seen, more)], change: null }
 }
 
-/** The grant is the approval: votes below the quorum decide nothing. */
+/** A grant is issued when the quorum is reached, so it is the decision; single votes are no event. */
 function granted(line: LineOf<'GRANT_ISSUED'>, { approvals }: Context): Derived {
   const id = line.standing === true ? undefined : line.approval_id
   const seen = id === undefined ? undefined : approvals.get(id)
@@ -89,25 +84,17 @@ function granted(line: LineOf<'GRANT_ISSUED'>, { approvals }: Context): Derived 
 
 function configured(line: LineOf<'CONFIG_CHANGED'>, { judges: before }: Context): Derived {
   const { policy_digest, manifest_digests, mode } = line
-  const now: JudgesSeen = { policy_digest, manifest_digests, mode }
   const events: WebhookEvent[] = []
-  const add = (type: EventType, data: EventData): void => {
-    events.push({ type, at: line.at, approval: null, deadline: null, page: null, data })
+  const manifests_changed = before?.manifest_digests.join() !== manifest_digests.join()
+  if (manifests_changed || before?.policy_digest !== policy_digest) {
+    const previous_policy_digest = before?.policy_digest ?? null
+    const data = { policy_digest, previous_policy_digest, manifests_changed }
+    events.push(unasked('policy.changed', line.at, data))
   }
-  const rules = ({ policy_digest, manifest_digests }: JudgesSeen): string =>
-    [policy_digest, ...manifest_digests].join()
-  if (before === null || rules(before) !== rules(now)) {
-    add('policy.changed', {
-      policy_digest: now.policy_digest,
-      previous_policy_digest: before?.policy_digest ?? null,
-      manifests_changed:
-        before === null || before.manifest_digests.join() !== now.manifest_digests.join(),
-    })
+  if (before !== null && before.mode !== mode) {
+    events.push(unasked('mode.changed', line.at, { mode, previous_mode: before.mode }))
   }
-  if (before !== null && before.mode !== now.mode) {
-    add('mode.changed', { mode: now.mode, previous_mode: before.mode })
-  }
-  return { events, change: { judges: now } }
+  return { events, change: { judges: { policy_digest, manifest_digests, mode } } }
 }
 
 function concluded(line: Line, capsule: Capsule, context: Context): Derived {
@@ -119,25 +106,19 @@ function concluded(line: Line, capsule: Capsule, context: Context): Derived {
   const { verdict_class: verdict } = capsule.disposition
   if ((verdict !== 'denied' && verdict !== 'blocked') || capsule.developer === CANARY)
     return NOTHING
-  const event: WebhookEvent = {
-    type: 'verdict.denied',
-    at: line.at,
-    approval: null,
-    deadline: null,
-    page: `/v1/actions/${capsule.action_id}`,
-    data: {
-      action_id: capsule.action_id,
-      decision_id: capsule['dev.capsulegate.decision_id'] ?? null,
-      capsule_id: capsule.capsule_id,
-      verdict,
-      operator: short(capsule.operator),
-      developer: short(capsule.developer),
-    },
+  const data = {
+    action_id: capsule.action_id,
+    decision_id: capsule['dev.capsulegate.decision_id'] ?? null,
+    capsule_id: capsule.capsule_id,
+    verdict,
+    operator: short(capsule.operator),
+    developer: short(capsule.developer),
   }
-  return { events: [event], change: null }
+  const page = `/v1/actions/${capsule.action_id}`
+  return { events: [unasked('verdict.denied', line.at, data, page)], change: null }
 }
 
-/** The approval this capsule moves: its own decision's, or one that a new item takes the place of. */
+/** The approval this capsule moves: its own decision's, or one that a new item supersedes. */
 function openWith(parent: string, capsule: Capsule, { approvals }: Context): string | null {
   const own = capsule['dev.capsulegate.decision_id']
   if (own !== undefined && approvals.get(own)?.capsule_id === parent) return own
@@ -145,55 +126,44 @@ function openWith(parent: string, capsule: Capsule, { approvals }: Context): str
   return null
 }
 
-function moved(line: Line, capsule: Capsule, id: string, seen: ApprovalSeen): Derived {
+function moved(line: Line, capsule: Capsule, id: string, before: ApprovalSeen): Derived {
   const { verdict_class: verdict, approver, authority, expiry_policy } = capsule.disposition
-  const closed = { approvals: { [id]: null } }
-  const event = (type: EventType, now: ApprovalSeen, more: EventData): WebhookEvent =>
-    about(type, line, id, { ...now, capsule_id: capsule.capsule_id }, { verdict, ...more })
+  const seen = { ...before, capsule_id: capsule.capsule_id }
+  const result = (type: EventType, more: EventData, now: ApprovalSeen | null): Derived => ({
+    events: [about(type, line, id, now ?? seen, { verdict, ...more })],
+    change: { approvals: { [id]: now } },
+  })
   switch (verdict) {
     case 'escalated':
     case 'deferred': {
       const given = expiry_policy ?? capsule['dev.capsulegate.deadline']
-      const now: ApprovalSeen = {
-        ...seen,
-        approved: false,
-        capsule_id: capsule.capsule_id,
-        deadline:
-          given === undefined
-            ? seen.deadline
-            : { at: expiryOf(capsule.timestamp, given), on_expiry: given.on_expiry },
-      }
-      const told =
-        verdict === 'escalated'
-          ? event('approval.escalated', now, {})
-          : event('approval.decided', now, { outcome: 'deferred' })
-      return { events: [told], change: { approvals: { [id]: now } } }
+      const deadline =
+        given === undefined
+          ? seen.deadline
+          : { at: expiryOf(capsule.timestamp, given), on_expiry: given.on_expiry }
+      const now: ApprovalSeen = { ...seen, approved: false, deadline }
+      return verdict === 'escalated'
+        ? result('approval.escalated', {}, now)
+        : result('approval.decided', { outcome: 'deferred' }, now)
     }
     case 'resolved': {
-      // A machine's refusal names its authority; a withdrawal is nobody's decision (DESIGN §6).
+      // A machine's refusal names its authority; a withdrawal has neither (DESIGN §6).
       const refused = approver === 'human' || authority !== undefined
-      const outcome = refused ? 'refused' : 'withdrawn'
-      return { events: [event('approval.decided', seen, { outcome })], change: closed }
+      return result('approval.decided', { outcome: refused ? 'refused' : 'withdrawn' }, null)
     }
-    default:
-      // A call that ran under its approval was told when it was approved.
+    default: {
       if ((verdict === 'timeout' || verdict === 'expired') && capsule.effect === undefined) {
-        const was = seen.approved ? 'approved' : 'undecided'
-        return { events: [event('approval.expired', seen, { was })], change: closed }
+        return result('approval.expired', { was: seen.approved ? 'approved' : 'undecided' }, null)
       }
-      if (seen.approved) return { events: [], change: closed }
-      return {
-        events: [
-          event('approval.decided', seen, {
-            outcome: verdict === 'hitl_dispatched' ? 'superseded' : 'closed',
-          }),
-        ],
-        change: closed,
-      }
+      // The call ran under its approval, whose event was sent when it was given.
+      if (seen.approved) return { events: [], change: { approvals: { [id]: null } } }
+      const outcome = verdict === 'hitl_dispatched' ? 'superseded' : 'closed'
+      return result('approval.decided', { outcome }, null)
+    }
   }
 }
 
-/** Who can still act on it has until then; what is only told has no such end. */
+/** A person can act on these until the deadline; the others only inform and are sent however late. */
 const ASKS: ReadonlySet<EventType> = new Set([
   'approval.requested',
   'approval.reminder',
@@ -226,5 +196,5 @@ function about(
   }
 }
 
-/** Names come from tokens and manifests; a payload stays far below 20 kB whatever they hold. */
+/** Names come from tokens and manifests, of any length; the body has to stay below 20 kB. */
 const short = (text: string): string => (text.length > 256 ? `${text.slice(0, 255)}…` : text)

@@ -1,7 +1,7 @@
 import { createHmac, sign as edSign, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { MAX_TRIES, nextTry, retryAfterMs } from '../../../src/adapters/webhook/schedule.js'
+import { MAX_TRIES, nextTry, retryAfterMs } from '../../../src/adapters/webhook/retry.js'
 import { parseSecrets, sign, whpk } from '../../../src/adapters/webhook/sign.js'
 
 const failure = fc.record({

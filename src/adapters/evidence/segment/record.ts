@@ -1,26 +1,24 @@
 import { hash } from 'node:crypto'
-import { isHex64 } from '../../core/bytes/hex.js'
-import { GateError } from '../../core/error.js'
-import { jsonDigest, jsonDigestOf } from '../../core/json/build.js'
-import { parse } from '../../core/json/parse.js'
-import { plainText } from '../../core/json/plain-text.js'
-import type { EvidencePart, EvidenceRecord } from '../../ports/evidence.js'
+import { isHex64 } from '../../../core/bytes/hex.js'
+import { GateError } from '../../../core/error.js'
+import { jsonDigest, jsonDigestOf } from '../../../core/json/build.js'
+import { parse } from '../../../core/json/parse.js'
+import { plainText } from '../../../core/json/plain-text.js'
+import type { EvidencePart, EvidenceRecord } from '../../../ports/evidence.js'
 
 /**
  * A record's plain bytes: the length of a JSON table of contents, the table, then each part's own
- * bytes. A value stands there as its JCS text, not normalized, so that an empty list comes back as one.
+ * bytes. A value is its JCS text, not normalized, so that an empty list is read back as one.
  */
 type Content = {
-  /** For whoever opens the record by hand: the head has only its digest. */
+  /** Also here because the head has only its digest. */
   readonly action: string
   readonly at: string
-  readonly parts: readonly {
-    readonly digest: string
-    readonly kind: EvidencePart['kind']
+  readonly parts: readonly (Pick<EvidencePart, 'digest' | 'kind'> & {
     readonly name?: string | undefined
     readonly form: 'json' | 'bytes'
     readonly length: number
-  }[]
+  })[]
 }
 /** Deeper than the strict parser lets any agent's value be, plus what the gate wraps around it. */
 const MAX_DEPTH = 512
@@ -28,7 +26,7 @@ const MAX_DEPTH = 512
 export const sha256 = (data: Uint8Array | string): Buffer => hash('sha256', data, 'buffer')
 const crypto = { sha256 }
 
-/** Throws for a part that is not what its digest says: evidence nobody could ever check against a capsule. */
+/** Throws for a part that does not match its digest: no capsule could be checked against it. */
 export function encodeRecord(record: EvidenceRecord): Buffer {
   const contents = record.parts.map(contentOf)
   const lengths = contents.map((content) =>
@@ -44,7 +42,7 @@ export function encodeRecord(record: EvidenceRecord): Buffer {
   const content: Content = { action: record.actionId, at: record.at, parts }
   const table = JSON.stringify(content)
   const tableBytes = Buffer.byteLength(table)
-  // One buffer for all of it: it is hashed and sealed from there without another copy.
+  // One buffer for all of it: it is hashed and encrypted from there without another copy.
   const plain = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, 4 + tableBytes))
   let at = plain.writeUInt32BE(tableBytes, 0)
   at += plain.write(table, at)
@@ -70,7 +68,7 @@ function contentOf({ kind, value, text, bytes, digest }: EvidencePart): string |
 
 function mustBe({ digest, kind, value, text }: EvidencePart, content: Uint8Array): void {
   if (hash('sha256', content, 'hex') === digest) return
-  // A value that something normalizes away of: its digest is not that of the text as it stands.
+  // Normalization may change a value, and then its digest is not that of the text as it is.
   if (text === undefined && value !== undefined && jsonDigest(value, crypto) === digest) return
   throw new GateError('digest_mismatch', `${kind}: the content is not that of ${digest}`)
 }
@@ -92,7 +90,7 @@ export function decodeRecord(plain: Buffer): Decoded[] | null {
       if (sha256(blob).toString('hex') !== digest) return mismatch(digest)
       return { ok: true, part: { ...base, bytes: new Uint8Array(blob) } }
     }
-    // By the other canonicaliser than the one that wrote it: the two must agree.
+    // With another canonicaliser than the one that wrote it: the two must agree.
     const parsed = parse(blob, { maxDepth: MAX_DEPTH, maxBytes: blob.length })
     if (!parsed.ok || jsonDigestOf(parsed.value, crypto) !== digest) return mismatch(digest)
     return { ok: true, part: { ...base, value: JSON.parse(blob.toString()) } }

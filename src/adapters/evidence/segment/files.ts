@@ -7,21 +7,13 @@ import {
   readdirSync,
   readFileSync,
   statSync,
-} from '../disk/files.js'
-import { syncFolder } from '../disk/folder.js'
-import { replaceFileSync } from '../disk/replace-file.js'
+} from '../../disk/files.js'
+import { syncFolder } from '../../disk/folder.js'
+import { replaceFileSync } from '../../disk/replace-file.js'
+import type { Seams } from '../seams.js'
 import { scanSegment } from './frame.js'
-import { createMemoryIndex, type MemoryIndex, type Place } from './memory-index.js'
-import type { Seams } from './seams.js'
-import {
-  countInSidecar,
-  type Finder,
-  findInSidecar,
-  isSidecarSound,
-  loadSidecar,
-  namesInSidecar,
-  writeSidecar,
-} from './sidecar.js'
+import { isIndexFileSound, openIndexFile, writeIndexFile } from './index-file.js'
+import { createMemoryIndex, type MemoryIndex, type SegmentIndex } from './segment-index.js'
 
 /** The segment that is written to, or one whose index is not on disk yet. */
 export type Segment = {
@@ -32,35 +24,16 @@ export type Segment = {
   durable: number
   readonly index: MemoryIndex
 }
-export type SegmentIndex = {
-  find(digest: Buffer): Promise<readonly Place[]>
-  /** The whole of it in memory, for many look-ups at once. */
-  load(): Promise<Finder>
-  count(keySlot: number): Promise<number>
-  /** The prefixes of all entries under that key, hex. */
-  names(keySlot: number): Promise<readonly string[]>
-}
-
-export const inMemory = (index: MemoryIndex): SegmentIndex => ({
-  find: async (digest) => index.find(digest),
-  load: async () => index.find,
-  count: async (keySlot) => index.perKey.get(keySlot) ?? 0,
-  names: async (keySlot) =>
-    index
-      .sorted()
-      .filter(([, place]) => place.keySlot === keySlot)
-      .map(([prefix]) => Buffer.from(prefix, 'latin1').toString('hex')),
-})
 
 export type SegmentFiles = ReturnType<typeof segmentFiles>
 
 export function segmentFiles(folder: string, seams: Seams, report: (finding: string) => void) {
   const path = (number: number): string => join(folder, `${String(number).padStart(10, '0')}.seg`)
-  const sidecar = (number: number): string => path(number).replace(/seg$/, 'idx')
-  /** Sidecars read whole and found good since the start. */
+  const indexPath = (number: number): string => path(number).replace(/seg$/, 'idx')
+  /** Segments whose index file was read whole and found good since the start. */
   const sound = new Set<number>()
 
-  function indexed(bytes: Buffer, file: string) {
+  function indexOf(bytes: Buffer, file: string) {
     const index = createMemoryIndex()
     const scan = scanSegment(bytes)
     for (const { offset, head, isDamaged } of scan.records) index.add(offset, head, isDamaged)
@@ -88,7 +61,7 @@ export function segmentFiles(folder: string, seams: Seams, report: (finding: str
     resume(number: number): Segment {
       const file = path(number)
       const bytes = readFileSync(file)
-      const { index, end } = indexed(bytes, file)
+      const { index, end } = indexOf(bytes, file)
       const fd = openSync(file, 'r+')
       if (end < bytes.length) {
         const aside = `${file}.torn-${end}`
@@ -96,42 +69,37 @@ export function segmentFiles(folder: string, seams: Seams, report: (finding: str
         ftruncateSync(fd, end)
         report(`${file}: ${bytes.length - end} torn bytes at ${end} were cut and kept in ${aside}`)
       }
-      // A kill leaves pages that no sync confirmed; from here on they are relied upon.
+      // A kill may leave pages that were never synced; from here on they are relied upon.
       fsyncSync(fd)
       return { number, fd, size: end, durable: end, index }
     },
 
     async close(segment: Segment): Promise<void> {
       const { number, size: bytes, index } = segment
-      await writeSidecar(sidecar(number), { number, bytes }, index, seams)
+      await writeIndexFile(indexPath(number), { number, bytes }, index, seams)
       sound.add(number)
       closeSync(segment.fd)
     },
 
-    /** The index of a closed segment, made again from the segment when it is missing or does not hold. */
+    /** The index of a closed segment, made again from the segment when it is missing or damaged. */
     async index(number: number): Promise<SegmentIndex> {
       const file = path(number)
-      const side = sidecar(number)
+      const indexFile = indexPath(number)
       if (!sound.has(number)) {
-        if (!isSidecarSound(side, { number, bytes: statSync(file).size })) {
-          report(`${side}: missing or not that of its segment; made again`)
+        if (!isIndexFileSound(indexFile, { number, bytes: statSync(file).size })) {
+          report(`${indexFile}: missing or not that of its segment; made again`)
           const bytes = readFileSync(file)
-          const { index } = indexed(bytes, file)
+          const { index } = indexOf(bytes, file)
           try {
-            await writeSidecar(side, { number, bytes: bytes.length }, index, seams)
+            await writeIndexFile(indexFile, { number, bytes: bytes.length }, index, seams)
           } catch {
-            // No room to write it: the segment itself still answers, only slower.
-            return inMemory(index)
+            // No room to write it: it is made from the segment again each time.
+            return index
           }
         }
         sound.add(number)
       }
-      return {
-        find: (digest) => findInSidecar(side, digest),
-        load: () => loadSidecar(side),
-        count: (keySlot) => countInSidecar(side, keySlot),
-        names: (keySlot) => namesInSidecar(side, keySlot),
-      }
+      return openIndexFile(indexFile)
     },
   }
 }
