@@ -24,16 +24,16 @@ export type TenantKeys = {
   responseOctets(): OctetsDigest
   /** Of a scope's plain digest, as lines and the state name it. */
   budgetScope(scope: string): string
-  readonly amounts: Sealing
-  readonly bounds: Sealing
-  readonly snapshot: Sealing
+  readonly amounts: Encryption
+  readonly bounds: Encryption
+  readonly snapshot: Encryption
   readonly older: OlderForms
 }
-/** Texts encrypted for one position: it MUST NOT be possible to decrypt them for another. White space at the end is not kept. */
-export type Sealing = {
-  seal(text: string, position: string): string
-  /** Decrypts; null for what this key did not encrypt for this position. */
-  open(sealed: string, position: string): string | null
+/** Texts encrypted for one context: a text MUST NOT be decrypted in any other. White space at the end is not kept. */
+export type Encryption = {
+  encrypt(text: string, context: string): string
+  /** Null for what this key did not encrypt for this context. */
+  decrypt(encrypted: string, context: string): string | null
 }
 /** What an older gate wrote, to be compared with and never to be written again. */
 export type OlderForms = {

@@ -18,7 +18,7 @@ import type { Signer } from '../../ports/signer.js'
 import type { TenantKeys } from '../../ports/tenant.js'
 import type { HeadTeller } from '../telemetry/tell-heads.js'
 import { tenantKeys } from '../tenant/keys.js'
-import { openedDump, sealedDump } from '../tenant/snapshot.js'
+import { decryptedDump, encryptedDump } from '../tenant/snapshot.js'
 import { openWriterThread } from '../writer-thread/open.js'
 import {
   openStores,
@@ -143,7 +143,7 @@ async function fold(
   tenant: TenantKeys,
   report: DataOptions['report'],
 ): Promise<void> {
-  const why = snapshot === null ? null : state.load(openedDump(snapshot.state, tenant))
+  const why = snapshot === null ? null : state.load(decryptedDump(snapshot.state, tenant))
   if (why !== null) report({ kind: 'snapshot_ignored', why })
   const from = snapshot === null || why !== null ? 1 : snapshot.seq + 1
   const end = head().seq
@@ -170,7 +170,7 @@ function feeding(
   const writeSnapshot: Data['journal']['writeSnapshot'] = async (dump, head) => {
     if (head === undefined && covered.upto !== applied)
       throw new Error('a batch is still being folded')
-    await inner.writeSnapshot(sealedDump(dump, tenant), head ?? covered.head)
+    await inner.writeSnapshot(encryptedDump(dump, tenant), head ?? covered.head)
   }
   const append: Journal['append'] = (entries, options) =>
     inner.append(entries, options).then((lines) => {

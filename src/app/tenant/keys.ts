@@ -3,8 +3,8 @@ import { hex } from '../../core/bytes/hex.js'
 import { memo } from '../../core/memo.js'
 import { infoOf, type TenantUse } from '../../core/tenant-uses.js'
 import type { TenantKeys } from '../../ports/tenant.js'
+import { encryptionUnder } from './encrypt.js'
 import { olderForms } from './older.js'
-import { sealingUnder } from './seal.js'
 
 const KEY_BYTES = 32
 /** Scopes used last: most calls count in the budgets of few agents. */
@@ -40,9 +40,9 @@ export function tenantKeys(secret: Uint8Array): TenantKeys {
       }
     },
     budgetScope: memo(SCOPES, hmac('budget-scope')),
-    amounts: sealingUnder(keyFor('amounts')),
-    bounds: sealingUnder(keyFor('bounds')),
-    snapshot: sealingUnder(keyFor('snapshot')),
+    amounts: encryptionUnder(keyFor('amounts')),
+    bounds: encryptionUnder(keyFor('bounds')),
+    snapshot: encryptionUnder(keyFor('snapshot')),
     older,
   }
 }

@@ -3,12 +3,13 @@ import type { Command } from 'commander'
 import { type DestinationStream, pino } from 'pino'
 import { watchFolders } from '../../app/judges/watch-folders.js'
 import { tlsOf } from '../../app/proxy-config.js'
+import { type Started, startGate } from '../../app/serve.js'
 import { loadConfig } from '../../config/load.js'
 import type { GateConfig } from '../../config/model.js'
 import { hex } from '../../core/bytes/hex.js'
 import type { Report } from '../../mounts/proxy/options.js'
 import { EXIT, printError, problemsError, UsageError } from '../output/print.js'
-import { type Started, startGate, stopSignal } from './start.js'
+import { stopSignal } from './stop-signal.js'
 
 type Options = Partial<
   Record<'config' | 'upstream' | 'data' | 'host' | 'port' | 'adminPort', string> &

@@ -34,7 +34,7 @@ export async function issueStanding(order: StandingOrder, parts: Parts): Promise
   const { operator } = parts.world()
   await evidence.put({ actionId: grant, operator, subject: null, at, parts: [part] })
   const position = boundsContext({ grant, agent, tool })
-  const sealed_bounds = parts.tenant.bounds.seal(JSON.stringify(bounds), position)
+  const sealed_bounds = parts.tenant.bounds.encrypt(JSON.stringify(bounds), position)
   await journal.append([
     signed(
       'GRANT_ISSUED',

@@ -102,6 +102,6 @@ function budgetsOf(
   if (sums.length === 0) return { budgets }
   return {
     budgets,
-    amounts: tenant.amounts.seal(sums.join(' '), amountsContext(actionId, budgets)),
+    amounts: tenant.amounts.encrypt(sums.join(' '), amountsContext(actionId, budgets)),
   }
 }

@@ -46,7 +46,7 @@ export const dispatched = (action: string, { budgets = [], ...claims }: Claims =
     budgets: taken,
     ...(sums.length === 0
       ? {}
-      : { amounts: TENANT.amounts.seal(sums.join(' '), amountsContext(action, taken)) }),
+      : { amounts: TENANT.amounts.encrypt(sums.join(' '), amountsContext(action, taken)) }),
   }
 }
 

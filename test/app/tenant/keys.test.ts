@@ -90,40 +90,40 @@ describe('sealing', () => {
   it('opens where it was sealed, for any text and place', () => {
     fc.assert(
       fc.property(text, text, (said, place) => {
-        expect(amounts.open(amounts.seal(said, place), place)).toBe(said.trimEnd())
+        expect(amounts.decrypt(amounts.encrypt(said, place), place)).toBe(said.trimEnd())
       }),
     )
   })
 
   it('opens nowhere else: another place, another use, another tenant', () => {
-    const sealed = amounts.seal('100.00', 'here')
-    expect(amounts.open(sealed, 'there')).toBeNull()
-    expect(bounds.open(sealed, 'here')).toBeNull()
-    expect(tenantKeys(Buffer.alloc(32, 8)).amounts.open(sealed, 'here')).toBeNull()
+    const sealed = amounts.encrypt('100.00', 'here')
+    expect(amounts.decrypt(sealed, 'there')).toBeNull()
+    expect(bounds.decrypt(sealed, 'here')).toBeNull()
+    expect(tenantKeys(Buffer.alloc(32, 8)).amounts.decrypt(sealed, 'here')).toBeNull()
   })
 
   it('opens with no octet changed, cut or added, and never throws', () => {
-    const sealed = Buffer.from(amounts.seal('100.00', 'here'), 'base64url')
+    const sealed = Buffer.from(amounts.encrypt('100.00', 'here'), 'base64url')
     for (let at = 0; at < sealed.length; at++) {
       const changed = Buffer.from(sealed)
       changed[at] = (changed[at] as number) ^ 1
-      expect(amounts.open(changed.toString('base64url'), 'here')).toBeNull()
-      expect(amounts.open(sealed.subarray(0, at).toString('base64url'), 'here')).toBeNull()
+      expect(amounts.decrypt(changed.toString('base64url'), 'here')).toBeNull()
+      expect(amounts.decrypt(sealed.subarray(0, at).toString('base64url'), 'here')).toBeNull()
     }
     const longer = Buffer.concat([sealed, Buffer.alloc(1)]).toString('base64url')
     for (const garbage of [longer, '', 'A', '%', '\u0000'.repeat(40)]) {
-      expect(amounts.open(garbage, 'here')).toBeNull()
+      expect(amounts.decrypt(garbage, 'here')).toBeNull()
     }
   })
 
   it('tells neither how long an amount is nor that two are equal', () => {
-    const sealed = ['1', '1', '999999999999.99'].map((amount) => amounts.seal(amount, 'here'))
+    const sealed = ['1', '1', '999999999999.99'].map((amount) => amounts.encrypt(amount, 'here'))
     expect(new Set(sealed).size).toBe(3)
     expect(new Set(sealed.map(({ length }) => length)).size).toBe(1)
   })
 
   it('never uses a nonce twice', () => {
-    const nonces = Array.from({ length: 3000 }, () => amounts.seal('1', 'here').slice(0, 16))
+    const nonces = Array.from({ length: 3000 }, () => amounts.encrypt('1', 'here').slice(0, 16))
     expect(new Set(nonces).size).toBe(nonces.length)
   })
 })

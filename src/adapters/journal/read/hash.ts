@@ -13,9 +13,9 @@ export function leafHashAt(buffer: Buffer, start: number, end: number): string {
   return leaf
 }
 
-const node = Buffer.alloc(65)
-node[0] = 1
 function inner(left: string, right: string): string {
+  const node = Buffer.allocUnsafe(65)
+  node[0] = 1
   node.write(left, 1, 'hex')
   node.write(right, 33, 'hex')
   return hash('sha256', node, 'hex')

@@ -30,7 +30,7 @@ export function takenBy(
   const decrypted =
     encrypted === undefined
       ? []
-      : amounts.open(encrypted, amountsContext(line.action_id, budgets))?.split(' ')
+      : amounts.decrypt(encrypted, amountsContext(line.action_id, budgets))?.split(' ')
   if (decrypted === undefined) throw lineError(line, `amounts do not open: ${WRONG_KEY}`)
   if (decrypted.length !== sums.length) {
     throw lineError(line, `it has ${decrypted.length} sealed amounts for ${sums.length} budgets`)
@@ -46,6 +46,6 @@ export function takenBy(
 /** A standing grant's bounds; null where they cannot be decrypted. */
 export function boundsOf(line: StandingLine, { bounds }: DecryptionKeys): Bounds | null {
   if (!('sealed_bounds' in line)) return line.bounds
-  const text = bounds.open(line.sealed_bounds, boundsContext(line))
+  const text = bounds.decrypt(line.sealed_bounds, boundsContext(line))
   return text === null ? null : JSON.parse(text)
 }

@@ -1,16 +1,15 @@
 import type { AddressInfo } from 'node:net'
-import { attachAdmin } from '../../app/admin.js'
-import { systemClock } from '../../app/clock.js'
-import { createGate } from '../../app/create-gate.js'
-import { limitsOf, routesOf, tlsOf } from '../../app/proxy-config.js'
-import { watchVerdicts } from '../../app/telemetry/watch-verdicts.js'
-import { createUpstreams } from '../../app/upstreams.js'
-import { startWebhooks } from '../../app/webhooks.js'
-import type { GateConfig } from '../../config/model.js'
-import { createMetrics } from '../../mounts/admin/routes/metrics.js'
-import type { Report } from '../../mounts/proxy/options.js'
-import { createProxy, type ProxyServer } from '../../mounts/proxy/server.js'
-import { EXIT } from '../output/print.js'
+import type { GateConfig } from '../config/model.js'
+import { createMetrics } from '../mounts/admin/routes/metrics.js'
+import type { Report } from '../mounts/proxy/options.js'
+import { createProxy, type ProxyServer } from '../mounts/proxy/server.js'
+import { attachAdmin } from './admin.js'
+import { systemClock } from './clock.js'
+import { createGate } from './create-gate.js'
+import { limitsOf, routesOf, tlsOf } from './proxy-config.js'
+import { watchVerdicts } from './telemetry/watch-verdicts.js'
+import { createUpstreams } from './upstreams.js'
+import { startWebhooks } from './webhooks.js'
 
 type StartOptions = {
   readonly report: Report
@@ -85,17 +84,3 @@ export async function startGate(config: GateConfig, options: StartOptions) {
 
 const urlOf = (scheme: string, host: string, port: number): string =>
   `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
-
-/** Resolves at the first signal; the second one exits at once. */
-export function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let asked = false
-    const stop = (): void => {
-      if (asked) process.exit(EXIT.failed)
-      asked = true
-      resolve()
-    }
-    process.on('SIGTERM', stop)
-    process.on('SIGINT', stop)
-  })
-}

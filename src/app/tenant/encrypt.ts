@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, randomFillSync } from 'node:crypto'
 import { fromBase64url } from '../../core/bytes/base64url.js'
-import type { Sealing } from '../../ports/tenant.js'
+import type { Encryption } from '../../ports/tenant.js'
 
 const ALG = 'aes-256-gcm'
 const NONCE = 12
@@ -13,14 +13,12 @@ const BLOCK = 48
 const NONCES_PER_DRAW = 256
 const SPACE = 0x20
 
-/** base64url(nonce ‖ AES-256-GCM ciphertext ‖ tag), with the place as associated data. */
-export function sealingUnder(secret: Uint8Array): Sealing {
+/** base64url(nonce ‖ AES-256-GCM ciphertext ‖ tag), with the context as associated data. */
+export function encryptionUnder(secret: Uint8Array): Encryption {
   const key = createSecretKey(secret)
   // One draw for many nonces: drawing each by itself costs as much as the encryption.
   const nonces = Buffer.alloc(NONCE * NONCES_PER_DRAW)
   let used = nonces.length
-  /** Nearly every text is one block: written over each time. */
-  const one = Buffer.alloc(BLOCK)
   const nonce = (): Buffer => {
     if (used === nonces.length) {
       randomFillSync(nonces)
@@ -30,23 +28,23 @@ export function sealingUnder(secret: Uint8Array): Sealing {
     return nonces.subarray(used - NONCE, used)
   }
   return {
-    seal(text, place) {
+    encrypt(text, context) {
       const length = Buffer.byteLength(text)
       const blocks = Math.max(1, Math.ceil(length / BLOCK))
-      const padded = blocks === 1 ? one : Buffer.allocUnsafe(blocks * BLOCK)
+      const padded = Buffer.allocUnsafe(blocks * BLOCK)
       padded.fill(SPACE, padded.write(text))
       const iv = nonce()
       const cipher = createCipheriv(ALG, key, iv)
-      cipher.setAAD(Buffer.from(place))
-      const sealed = cipher.update(padded).toString('base64url')
+      cipher.setAAD(Buffer.from(context))
+      const encrypted = cipher.update(padded).toString('base64url')
       cipher.final()
-      return `${iv.toString('base64url')}${sealed}${cipher.getAuthTag().toString('base64url')}`
+      return `${iv.toString('base64url')}${encrypted}${cipher.getAuthTag().toString('base64url')}`
     },
-    open(sealed, place) {
-      const bytes = fromBase64url(sealed)
+    decrypt(encrypted, context) {
+      const bytes = fromBase64url(encrypted)
       if (bytes === null || bytes.length < NONCE + TAG) return null
       const decipher = createDecipheriv(ALG, key, bytes.subarray(0, NONCE), { authTagLength: TAG })
-      decipher.setAAD(Buffer.from(place))
+      decipher.setAAD(Buffer.from(context))
       decipher.setAuthTag(bytes.subarray(bytes.length - TAG))
       try {
         const text = decipher.update(bytes.subarray(NONCE, bytes.length - TAG), undefined, 'utf8')
