@@ -12,7 +12,7 @@ import type {
 } from '../../ports/journal.js'
 import type { Signer } from '../../ports/signer.js'
 import type { Extent } from './read/lines.js'
-import type { Appender } from './write/append.js'
+import type { Appender } from './write/group-commit.js'
 
 export type JournalOptions = {
   /** The folder; one writer at a time. */

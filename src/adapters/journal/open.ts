@@ -20,13 +20,13 @@ import {
 import { findLines } from './read/find.js'
 import { type End, type Extent, readLines } from './read/lines.js'
 import { type Booted, boot } from './start/boot.js'
-import { openHeadWriter } from './start/head-file.js'
+import { openHeadWriter } from './start/second-head-file.js'
 import { writeSnapshotFile } from './start/snapshot.js'
 import { verifySegments } from './start/verify-segments.js'
-import { createAppender } from './write/append.js'
 import { createCommitter } from './write/commit.js'
 import { headSigner } from './write/compose.js'
 import { type Epoch, takeEpoch } from './write/epoch.js'
+import { createAppender } from './write/group-commit.js'
 import { createStamp } from './write/timestamp.js'
 
 /** What is released, in reverse, when the journal closes or does not start. */

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { existsSync } from '../../adapters/disk/files.js'
 import { lockFolder } from '../../adapters/disk/lock.js'
-import { readHeadFile } from '../../adapters/journal/start/head-file.js'
+import { readHeadFile } from '../../adapters/journal/start/second-head-file.js'
 import type { GateConfig } from '../../config/model.js'
 import { compareEvidence, describeCounts } from '../ledger/evidence.js'
 import { lastLine, ledgerFiles } from '../ledger/files.js'

@@ -12,7 +12,7 @@ import {
   type DispatchOrder,
   notSent,
 } from '../../ports/dispatch.js'
-import { clientTerms, holdFor } from '../http/hold.js'
+import { clientTerms, holdFor } from '../http/hold-terms.js'
 import { EXCHANGE_LIMITS } from '../http/limits.js'
 import { type RestOfBody, respond, sendProblem } from '../http/respond.js'
 import { type HandlerEnd, type Intercepted, intercept } from './intercept.js'

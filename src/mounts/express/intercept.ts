@@ -6,7 +6,7 @@ import { type BodyOptions, type FinishedBody, ResponseBody } from '../../core/ht
 import { cutShort } from '../../core/http/witness.js'
 import type { HeldResponse } from '../../ports/dispatch.js'
 import type { ClientTerms } from '../http/client-outlet.js'
-import type { Hold } from '../http/hold.js'
+import type { Hold } from '../http/hold-terms.js'
 import { Release } from '../http/release.js'
 import type { Recorded } from '../http/response-headers.js'
 import { guardSocket } from './guard-socket.js'

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Memory } from '../../gate/memory.js'
-import { type HoldTerms, holdFor } from './hold.js'
+import { type HoldTerms, holdFor } from './hold-terms.js'
 import type { ExchangeLimits } from './limits.js'
 import type { AnswerEnd, AnswerHead, Outlet } from './outlet.js'
 import { type ClientHeaders, Release } from './release.js'

@@ -3,7 +3,7 @@ import type { BodyFraming } from '../../core/http/response.js'
 import type { Held } from '../../gate/memory.js'
 import type { HeldResponse } from '../../ports/dispatch.js'
 import type { ResponseSink } from '../../ports/upstream.js'
-import type { Hold } from './hold.js'
+import type { Hold } from './hold-terms.js'
 import type { AnswerHead, Outlet } from './outlet.js'
 import { isEventStream, type Recorded } from './response-headers.js'
 

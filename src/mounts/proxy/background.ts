@@ -1,6 +1,6 @@
 import { destinationOf } from '../../core/call/parts.js'
 import type { BackgroundDispatch } from '../../gate/approval/run-approved.js'
-import { holdFor } from '../http/hold.js'
+import { holdFor } from '../http/hold-terms.js'
 import { NOWHERE } from '../http/outlet.js'
 import { relay } from '../http/relay.js'
 import { Release } from '../http/release.js'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Header } from '../../../src/core/call/call.js'
 import type { BodyFraming } from '../../../src/core/http/response.js'
 import type { Held } from '../../../src/gate/memory.js'
-import type { Hold } from '../../../src/mounts/http/hold.js'
+import type { Hold } from '../../../src/mounts/http/hold-terms.js'
 import { NOWHERE, type Outlet } from '../../../src/mounts/http/outlet.js'
 import { Release } from '../../../src/mounts/http/release.js'
 

@@ -15,10 +15,10 @@ import { takeEpoch } from '../write/epoch.js'
 import { createStamp } from '../write/timestamp.js'
 import { cutUnfinished } from './boot.js'
 import { checkSeal } from './check-seal.js'
+import { checkAgainstHead, readSecondHead } from './check-second-head.js'
 import { readSegments, type Tail } from './cover.js'
-import { openHeadWriter, readHeadFile } from './head-file.js'
 import { readLayout } from './layout.js'
-import { checkAgainstHead, readSecondHead } from './second-head.js'
+import { openHeadWriter, readHeadFile } from './second-head-file.js'
 import { readSnapshotFile } from './snapshot.js'
 
 /** What a journal of version 1 holds, and what of it is not signed. */

@@ -13,10 +13,10 @@ import { segmentName, segmentPath } from '../segments.js'
 import type { Tail } from '../write/commit.js'
 import type { Counted } from '../write/compose.js'
 import { checkSeal } from './check-seal.js'
+import { behind, checkAgainstHead, checkSecond, readSecondHead } from './check-second-head.js'
 import { type Cover, type Tail as ReadTail, readSegments } from './cover.js'
-import type { KeptHead } from './head-file.js'
 import { type Layout, readLayout } from './layout.js'
-import { behind, checkAgainstHead, checkSecond, readSecondHead } from './second-head.js'
+import type { KeptHead } from './second-head-file.js'
 import { readSnapshotFile, type Snapshot } from './snapshot.js'
 
 export type Booted = Pick<OpenedJournal, 'snapshot'> & {

@@ -12,7 +12,7 @@ import { type Scanned, scanSegment } from '../read/scan.js'
 import { segmentName, segmentPath } from '../segments.js'
 import type { Booted } from './boot.js'
 import { checkSeal } from './check-seal.js'
-import { checkAgainstHead } from './second-head.js'
+import { checkAgainstHead } from './check-second-head.js'
 
 /** Of ten milliseconds, so many go to checking: the same thread records the calls of the running gate. */
 const SHARE = 3

@@ -5,7 +5,7 @@ import { nodeCrypto } from '../../crypto-node.js'
 import type { JournalOptions, Report, Trust } from '../model.js'
 import type { Cursor } from '../read/chain.js'
 import type { Cover } from './cover.js'
-import { type KeptHead, readHeadFile } from './head-file.js'
+import { type KeptHead, readHeadFile } from './second-head-file.js'
 
 /** The newest head that the second file keeps of this journal; null without one, or before its first head. */
 export async function readSecondHead(
