@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { Memory } from '../../gate/memory.js'
+import { type ClientHeaders, Release } from './hold-and-release.js'
 import { type HoldTerms, holdFor } from './hold-terms.js'
 import type { ExchangeLimits } from './limits.js'
 import type { AnswerEnd, AnswerHead, Outlet } from './outlet.js'
-import { type ClientHeaders, Release } from './release.js'
 import { flat, gateHeaders, pairs } from './response-headers.js'
 
 export type ClientTerms = Pick<ExchangeLimits, 'stallMs'> & { readonly wantsTrailers: boolean }

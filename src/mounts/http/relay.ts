@@ -2,7 +2,7 @@ import { outgoing } from '../../core/call/outgoing.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import { type Dispatch, type DispatchOrder, notSent } from '../../ports/dispatch.js'
 import type { DispatchRule, NamedUpstream } from '../../ports/upstream.js'
-import type { ClientHeaders, Release } from './release.js'
+import type { ClientHeaders, Release } from './hold-and-release.js'
 import { clientHeaders } from './response-headers.js'
 
 export type RelayOptions = {

@@ -3,8 +3,8 @@ import type { Header } from '../../core/call/call.js'
 import { isBodyless } from '../../core/http/response.js'
 import type { Problem } from '../../core/verdict/problem.js'
 import type { Answer, Replay } from '../../gate/answer/answer.js'
+import type { Release } from './hold-and-release.js'
 import { rawHeaders } from './read-request.js'
-import type { Release } from './release.js'
 import { flat, gateHeaders, replayHeaders } from './response-headers.js'
 
 /** What becomes of body octets that are still to come while a refusal goes out. */

@@ -1,9 +1,9 @@
 import { destinationOf } from '../../core/call/parts.js'
 import type { BackgroundDispatch } from '../../gate/approval/run-approved.js'
+import { Release } from '../http/hold-and-release.js'
 import { holdFor } from '../http/hold-terms.js'
 import { NOWHERE } from '../http/outlet.js'
 import { relay } from '../http/relay.js'
-import { Release } from '../http/release.js'
 import type { ProxyOptions } from './options.js'
 
 /** `on_approval: dispatch`: the same way to the upstream, without a client at the other end. */

@@ -5,8 +5,8 @@ import { createProxyMiddleware } from 'http-proxy-middleware'
 import { endToEnd, listOf } from '../../core/http/fields.js'
 import { framingOf } from '../../core/http/response.js'
 import { OVERRIDE_HEADERS } from '../../core/manifest/route/headers.js'
+import type { Release } from '../http/hold-and-release.js'
 import { rawHeaders } from '../http/read-request.js'
-import type { Release } from '../http/release.js'
 import type { Report } from './options.js'
 
 export type Passed = { readonly status: number; readonly complete: boolean }

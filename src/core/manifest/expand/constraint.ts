@@ -4,11 +4,11 @@ import { KINDS } from '../constraint/kinds.js'
 import { inputsOf, leavesOf, thresholdsOf } from '../constraint/leaves.js'
 import { schemaFault } from '../constraint/schema.js'
 import { type ArgType, type Constraint, type Predicate, SOURCES } from '../model.js'
-import { readPredicate } from './full-predicate.js'
+import { readPredicate } from './full-form.js'
 import { hollowMember, literalFault } from './literals.js'
 import { NAMESPACED } from './names.js'
 import type { RuleDraft } from './rule.js'
-import { readShortForm } from './short-predicate.js'
+import { readShortForm } from './short-form.js'
 import { type Fields, type Node, type Reader, record } from './tree.js'
 
 const OPTIONS = ['check_type', 'method', 'severity', 'on_fail', 'on_error']

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import type { Header } from '../../../src/core/call/call.js'
 import type { BodyFraming } from '../../../src/core/http/response.js'
 import type { Held } from '../../../src/gate/memory.js'
+import { Release } from '../../../src/mounts/http/hold-and-release.js'
 import type { Hold } from '../../../src/mounts/http/hold-terms.js'
 import { NOWHERE, type Outlet } from '../../../src/mounts/http/outlet.js'
-import { Release } from '../../../src/mounts/http/release.js'
 
 /** DESIGN §2.1 and §3 "Release", of the machine alone: whatever comes, in whatever order. */
 type Command =

@@ -1,6 +1,6 @@
 import type { Plain } from '../../json/value.js'
 import type { CompareOp, Predicate, Threshold } from '../model.js'
-import { COMPARE_OPS, MAX_WINDOW_SECONDS } from './full-predicate.js'
+import { COMPARE_OPS, MAX_WINDOW_SECONDS } from './full-form.js'
 import { type Fields, type Node, type Reader, record } from './tree.js'
 
 /** Words that are predicates of their own; any other key is an input with a condition on it. */
