@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Hashing } from '../../core/http/response-body.js'
+import type { OctetsHashing } from '../../core/http/response-body.js'
 import { nodeCrypto } from '../crypto-node.js'
 
-export const nodeHashing: Hashing = {
+export const nodeHashing: OctetsHashing = {
   ...nodeCrypto,
   beginSha256() {
     const sha256 = createHash('sha256')

@@ -1,4 +1,4 @@
-import type { Crypto } from '../crypto/crypto.js'
+import type { Hashing } from '../crypto/crypto.js'
 import { bytesDigest } from '../json/build.js'
 
 /** The digest of octets as they pass; `digest` is called once, at the end. */
@@ -8,10 +8,10 @@ export type OctetsDigest = {
   digest(): string
 }
 /** SHA-256 of a whole, and of octets as they pass. */
-export type Hashing = Pick<Crypto, 'sha256' | 'sha256Hex'> & { beginSha256(): OctetsDigest }
+export type OctetsHashing = Hashing & { beginSha256(): OctetsDigest }
 
 export type BodyOptions = {
-  readonly hashing: Hashing
+  readonly hashing: OctetsHashing
   /** An HMAC, so that a short body cannot be guessed from its digest; null is SHA-256. */
   readonly salted: (() => OctetsDigest) | null
   /** Up to this many octets are kept; a longer body is digested alone. */

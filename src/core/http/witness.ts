@@ -8,7 +8,7 @@ import {
 import { jsonDigest, jsonDigestOf } from '../json/build.js'
 import { parseSourced } from '../json/parse.js'
 import { isCoded, type ResponseHead } from './response.js'
-import type { FinishedBody, Hashing, OctetsDigest, ResponseBody } from './response-body.js'
+import type { FinishedBody, OctetsDigest, OctetsHashing, ResponseBody } from './response-body.js'
 import { referenceAt, type SeenBody, type SuccessRule, succeeded } from './success.js'
 
 /** How a complete response becomes the one thing `confirmed` is built from (DESIGN §2.3, §5). */
@@ -24,7 +24,7 @@ export function witness(
   framing: Framing,
   body: FinishedBody,
   rule: WitnessRule,
-  hashing: Hashing,
+  hashing: OctetsHashing,
 ): Observation {
   const { status } = head
   const octets = describe(head, body, rule.saltedDigest === null ? 'sha-256' : 'hmac-sha-256')
@@ -98,7 +98,7 @@ function bind(
   octets: Octets,
   { body, canonical }: Read,
   salted: boolean,
-  hashing: Hashing,
+  hashing: OctetsHashing,
 ): Pick<Witnessed, 'binding' | 'responseDigest'> {
   if (salted) return { binding: 'octets-salted', responseDigest: jsonDigest(octets, hashing) }
   if (canonical) return { binding: 'json', responseDigest: octets.digest }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { octetsOf } from '../../core/call/parts.js'
-import type { Hashing } from '../../core/http/response-body.js'
+import type { OctetsHashing } from '../../core/http/response-body.js'
 import { witness } from '../../core/http/witness.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import type { Answer } from '../../gate/answer/answer.js'
@@ -42,7 +42,7 @@ export type GateMiddleware<G extends Gate> = AppHandler & {
 export function guardRoutes<G extends Gate>(
   ready: Promise<G>,
   options: GuardOptions,
-  hashing: Hashing,
+  hashing: OctetsHashing,
 ): GateMiddleware<G> {
   const handler =
     (tool: string | null, more: GuardOptions): AppHandler =>
@@ -62,7 +62,7 @@ type Exchange = {
   readonly gate: Gate
   readonly tool: string | null
   readonly options: GuardOptions
-  readonly hashing: Hashing
+  readonly hashing: OctetsHashing
   readonly req: AppRequest
   readonly res: ServerResponse
   readonly next: (error?: unknown) => void
@@ -137,7 +137,7 @@ function observed(
   end: HandlerEnd,
   { rule, saltedDigest }: DispatchOrder,
   relayed: boolean,
-  hashing: Hashing,
+  hashing: OctetsHashing,
 ): Dispatched {
   if (end.kind === 'sent') return { observation: end, held: null }
   const { head, body, held } = end
