@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { draws } from '../draws.js'
 import { byChance } from './chance.js'
 import { mountDisk } from './door.js'
 import { writeImage } from './inodes.js'
@@ -35,7 +36,8 @@ export async function wrongIn(
 ): Promise<readonly string[]> {
   if (POWER_CASE !== undefined && POWER_CASE !== name) return []
   const first = Number(POWER_SEED ?? 1)
-  const seeds = POWER_CASE !== undefined && POWER_SEED !== undefined ? 1 : count * ROUNDS
+  const drawn = draws(count, Math.ceil(count / 3)) * ROUNDS
+  const seeds = POWER_CASE !== undefined && POWER_SEED !== undefined ? 1 : drawn
   const wrong: string[] = []
   let interrupted = 0
   for (let seed = first; seed < first + seeds; seed++) {
