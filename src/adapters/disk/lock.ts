@@ -10,9 +10,9 @@ import { statSync } from './files.js'
  */
 export type Lock = { release(): Promise<void> }
 
-/** Abstract names are open to every user of the machine: whoever answers has so long, and so many words. */
+/** Every user of the machine may take or connect to an abstract name, so what is read from it is bounded. */
 const ASK_MS = 1000
-const MOST_WORDS = 500
+const MAX_CHARACTERS = 500
 
 export async function lockFolder(
   dir: string,
@@ -56,8 +56,8 @@ function askHolder(path: string): Promise<string | null> {
     const socket = connect({ path })
     const late = setTimeout(() => socket.destroy(), ASK_MS)
     socket.setEncoding('utf8').on('data', (text: string) => {
-      description = (description + text).slice(0, MOST_WORDS)
-      if (description.length === MOST_WORDS) socket.destroy()
+      description = (description + text).slice(0, MAX_CHARACTERS)
+      if (description.length === MAX_CHARACTERS) socket.destroy()
     })
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {

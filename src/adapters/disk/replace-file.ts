@@ -81,7 +81,7 @@ function writeNew(path: string, content: Uint8Array | string, mode: number): voi
   withFileSync(path, 'wx', write, mode)
 }
 
-/** On the way out of a failure, which is the one to tell. */
+/** After a failure, which is the error to throw. */
 function removeIfPossible(path: string): void {
   try {
     rmSync(path, { force: true })
