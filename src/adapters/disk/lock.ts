@@ -10,7 +10,9 @@ import { statSync } from './files.js'
  */
 export type Lock = { release(): Promise<void> }
 
+/** Abstract names are open to every user of the machine: whoever answers has so long, and so many words. */
 const ASK_MS = 1000
+const MOST_WORDS = 500
 
 export async function lockFolder(
   dir: string,
@@ -23,7 +25,8 @@ export async function lockFolder(
   const path = `\0capsule-gate/${use}/${dev}/${ino}`
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
-    socket.end(describe())
+    // Without waiting for the other end, which may never hang up: an open connection would hold up the release.
+    socket.end(describe(), () => socket.destroy())
   })
   try {
     await listen(server, path)
@@ -51,11 +54,15 @@ function askHolder(path: string): Promise<string | null> {
   return new Promise((resolve) => {
     let description = ''
     const socket = connect({ path })
-    socket.setEncoding('utf8').setTimeout(ASK_MS, () => socket.destroy())
-    socket.on('data', (text: string) => {
-      description += text
+    const late = setTimeout(() => socket.destroy(), ASK_MS)
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      description = (description + text).slice(0, MOST_WORDS)
+      if (description.length === MOST_WORDS) socket.destroy()
     })
     socket.on('error', () => socket.destroy())
-    socket.on('close', () => resolve(description === '' ? null : description))
+    socket.on('close', () => {
+      clearTimeout(late)
+      resolve(description === '' ? null : description)
+    })
   })
 }
