@@ -5,6 +5,7 @@ import {
   linkSync,
   rename,
   renameSync,
+  rm,
   rmSync,
   unlink,
   unlinkSync,
@@ -15,15 +16,19 @@ import { withFile, withFileSync } from './with-file.js'
 
 export const TEMPORARY = '.tmp'
 
-/** All of the new content or all of the old, whatever happens in between. */
+/**
+ * All of the new content or all of the old, whatever happens in between; where it fails, nothing beside it. The
+ * temporary file is made anew, so that its mode is ours and it is no link.
+ */
 export async function replaceFile(
   path: string,
   content: Uint8Array | string,
   beforeRename?: () => void,
 ): Promise<void> {
   const temporary = `${path}${TEMPORARY}`
+  await rm(temporary, { force: true })
   try {
-    await withFile(temporary, 'w', async (file) => {
+    await withFile(temporary, 'wx', async (file) => {
       await file.writeFile(content)
       await file.sync()
     })
@@ -36,7 +41,7 @@ export async function replaceFile(
   syncFolder(dirname(path))
 }
 
-/** The same at once. The temporary file is made anew, so that the mode is the one asked for. */
+/** The same at once, with the mode asked for. */
 export function replaceFileSync(
   path: string,
   content: Uint8Array | string,
@@ -45,9 +50,14 @@ export function replaceFileSync(
 ): void {
   const temporary = `${path}${TEMPORARY}`
   rmSync(temporary, { force: true })
-  writeNew(temporary, content, mode)
-  beforeRename?.()
-  renameSync(temporary, path)
+  try {
+    writeNew(temporary, content, mode)
+    beforeRename?.()
+    renameSync(temporary, path)
+  } catch (error) {
+    removeIfPossible(temporary)
+    throw error
+  }
   syncFolder(dirname(path))
 }
 
@@ -69,6 +79,13 @@ function writeNew(path: string, content: Uint8Array | string, mode: number): voi
     fsyncSync(fd)
   }
   withFileSync(path, 'wx', write, mode)
+}
+
+/** On the way out of a failure, which is the one to tell. */
+function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {}
 }
 
 export function removeFileSync(path: string): void {
