@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
-import { fsyncSync, mkdirSync } from './files.js'
+import { errnoOf } from './errno.js'
+import { existsSync, fsyncSync, mkdirSync } from './files.js'
 import { withFileSync } from './with-file.js'
 
 /** A name is durable only when its folder is. */
@@ -10,10 +11,23 @@ export function syncFolder(folder: string): void {
 /** A private folder that a power loss does not take: each new name on the way to it is synced where it stands. */
 export function makeFolder(folder: string): void {
   const path = resolve(folder)
+  const above = dirname(path)
+  // One after the other, the outermost first: a process that is killed leaves one unsynced name, the innermost there.
+  if (!existsSync(path)) {
+    if (existsSync(above)) syncName(above)
+    else makeFolder(above)
+  }
+  mkdirSync(path, { recursive: true, mode: 0o700 })
   // Its own name is synced even where it was there: the process that made it may have been killed before it did.
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 }) ?? path
-  for (let made = path; ; made = dirname(made)) {
-    syncFolder(dirname(made))
-    if (made === first) return
+  syncFolder(above)
+}
+
+/** The name of a folder that was there; not where this process could not have made it. */
+function syncName(folder: string): void {
+  try {
+    syncFolder(dirname(folder))
+  } catch (error) {
+    if (!NOT_OURS.includes(errnoOf(error) ?? '')) throw error
   }
 }
+const NOT_OURS = ['EACCES', 'EINVAL', 'EROFS']
