@@ -47,6 +47,12 @@ it.each<[string, typeof keysRun, number, number]>([
   expect(await wrongIn(name, count, (one) => run(one, plan))).toEqual([])
 })
 
+it('secrets, when a start follows a kill and the power goes in it', async () => {
+  const plan: Plan = { when: { operation: 14 }, mode: 'after a kill', second: 30 }
+  const run = (one: Parameters<typeof secretsRun>[0]) => secretsRun(one, plan)
+  expect(await wrongIn('secrets after a kill', 200, run)).toEqual([])
+})
+
 it('the outbox of notifications, at any operation and when an event has just come', async () => {
   const plans: [string, Plan][] = [
     ['outbox at any operation', { when: { operation: 50 } }],

@@ -22,10 +22,10 @@ export function makeFolder(folder: string): void {
   syncFolder(above)
 }
 
-/** The name of a folder that was there; not where this process could not have made it. */
-function syncName(folder: string): void {
+/** The name of a file or folder that was there; not where this process could not have made it. */
+export function syncName(path: string): void {
   try {
-    syncFolder(dirname(folder))
+    syncFolder(dirname(path))
   } catch (error) {
     if (!NOT_OURS.includes(errnoOf(error) ?? '')) throw error
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from '../../adapters/disk/files.js'
+import { syncName } from '../../adapters/disk/folder.js'
 import { createFileSync } from '../../adapters/disk/replace-file.js'
 import { GateError } from '../../core/error.js'
 
@@ -7,6 +8,8 @@ import { GateError } from '../../core/error.js'
 export function ownSecret(path: string, bytes: number): Buffer {
   // A name without its content would stop every later start, so the file is made whole or not at all.
   if (!existsSync(path)) createFileSync(path, `${randomBytes(bytes).toString('hex')}\n`)
+  // The process that made it may have been killed before its name was safe, and from here on it is used.
+  else syncName(path)
   if ((statSync(path).mode & 0o077) !== 0) {
     throw new GateError('key_unusable', `${path} may be read by others: chmod 600 ${path}`)
   }

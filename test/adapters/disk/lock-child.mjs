@@ -23,7 +23,11 @@ else if (what === 'cluster') {
     say(told)
   }
   say(await ask())
-  for (const worker of Object.values(cluster.workers)) worker.process.kill('SIGKILL')
+  for (const worker of Object.values(cluster.workers)) {
+    const ended = once(worker, 'exit')
+    worker.process.kill('SIGKILL')
+    await ended
+  }
 } else {
   const told = await ask(what === 'hold' ? () => `pid ${process.pid}, reading` : undefined)
   if (what === 'with_child') {

@@ -171,11 +171,14 @@ describe('in one process', () => {
 
   it('workers of one cluster are not handed the same lock, nor is their primary', async () => {
     const others = otherProcess(dir, 'cluster')
+    // It ends after its workers: one that lived on would hold the next folder that has this one's inode.
+    const ended = once(others.child, 'exit')
     const first = await others.next()
     expect(first).toMatchObject({ held: true })
     const refused = { held: false, code: 'locked', message: `${dir} is held by pid ${first.pid}` }
     expect(await others.next()).toEqual(refused)
     expect(await others.next()).toEqual(refused)
+    expect(await ended).toEqual([0, null])
   })
 })
 
