@@ -79,14 +79,15 @@ describe('layers', () => {
 })
 
 describe('mounts', () => {
-  it('of HTTP stand apart: what the proxy, Express and functions share is in mounts/http', () => {
+  it('stand apart: what they share is in mounts/http; the approval pages belong to the admin plane', () => {
     const folder = (path: string): string => path.split(sep)[1] ?? ''
     const sharing: Readonly<Record<string, readonly string[]>> = {
-      http: ['http'],
-      proxy: ['proxy', 'http'],
-      express: ['express', 'http'],
-      function: ['function', 'http'],
+      http: [],
+      admin: ['http', 'approver'],
+      approver: ['http', 'admin'],
     }
+    const mayImport = (from: string, to: string): boolean =>
+      from === to || (sharing[from] ?? ['http']).includes(to)
     const across = all
       .filter((s) => s.layer === 'mounts')
       .flatMap((s) =>
@@ -94,7 +95,7 @@ describe('mounts', () => {
           .filter((to) => to.startsWith('.'))
           .map((to) => relative(SRC, join(SRC, s.path, '..', to)))
           .filter((to) => layerOf(to) === 'mounts')
-          .filter((to) => sharing[folder(s.path)]?.includes(folder(to)) === false)
+          .filter((to) => !mayImport(folder(s.path), folder(to)))
           .map((to) => `${s.path} → ${to}`),
       )
     expect(across).toEqual([])

@@ -207,6 +207,40 @@ export function stateContract(driver: string, open: OpenState): void {
       expect((await state.reserve(request('b', all))).kind).toBe('reserved')
     })
 
+    it('gives a claim to one holder at a time, and to the next when it is given up', async () => {
+      const winners = await Promise.all(['a', 'b', 'c'].map((by) => state.claim('item', by)))
+      expect(winners.map(({ kind }) => kind).sort()).toEqual(['claimed', 'held', 'held'])
+      const [holder] = ['a', 'b', 'c'].filter((_, i) => winners[i]?.kind === 'claimed')
+      const held = await state.claim('item', 'd')
+      if (held.kind !== 'held') throw new Error(held.kind)
+      expect(held.by).toBe(holder)
+      expect((await state.claim('another', 'd')).kind).toBe('claimed')
+      await state.unclaim('d')
+      expect((await state.claim('item', 'd')).kind).toBe('held')
+      await state.unclaim(holder as string)
+      await held.settled
+      expect((await state.claim('item', 'd')).kind).toBe('claimed')
+    })
+
+    it('gives up what an action claimed when it is settled', async () => {
+      expect((await state.claim('item', 'a')).kind).toBe('claimed')
+      await state.reserve(request('a', { key }))
+      await state.settle('a', release)
+      expect((await state.claim('item', 'b')).kind).toBe('claimed')
+    })
+
+    it('lets an agent open no more approvals at once than it may, by agent', async () => {
+      const opened = await Promise.all(
+        ['a', 'b', 'c', 'd'].map((by) => state.claimOpening('bot', by, 2)),
+      )
+      expect(opened.filter((may) => may)).toHaveLength(2)
+      expect(await state.claimOpening('other', 'e', 2)).toBe(true)
+      const [first] = ['a', 'b', 'c', 'd'].filter((_, i) => opened[i])
+      await state.unclaim(first as string)
+      expect(await state.claimOpening('bot', 'f', 2)).toBe(true)
+      expect(await state.claimOpening('bot', 'g', 2)).toBe(false)
+    })
+
     it('agrees with a naive ledger over any sequence of reserve, commit and release', async () => {
       const step = fc.record({
         amount: fc.integer({ min: 0, max: 400 }).map((cents) => (cents / 100).toFixed(2)),

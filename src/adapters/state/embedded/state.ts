@@ -34,8 +34,8 @@ export type EmbeddedState = State & {
   config(): MembersOf<'CONFIG_CHANGED'> | null
 }
 
-/** What a line of each type does to the state; types that are not here do nothing to it. */
-type Folds = { readonly [T in Line['type']]?: (line: LineOf<T>, at: number) => void }
+/** What a line of each type does to the state; null where it does nothing, so that a new type is not forgotten. */
+type Folds = { readonly [T in Line['type']]: ((line: LineOf<T>, at: number) => void) | null }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -101,6 +101,22 @@ export function createEmbeddedState(options: {
     APPROVAL_VOTED: approvals.voted,
     APPROVAL_REMINDER: approvals.reminded,
     REFUSAL_LIFTED: approvals.lifted,
+    // Answers and decisions that changed nothing, and what the CAPSULE line beside it says already.
+    REPLAYED: null,
+    APPROVAL_JOINED: null,
+    REFUSAL_REPEATED: null,
+    DECISION_LOST: null,
+    ITEM_CLOSED: null,
+    // What other parts of the gate keep, or nothing needs to remember.
+    EVIDENCE_ERASING: null,
+    EVIDENCE_ERASED: null,
+    REFUSALS_DROPPED: null,
+    WEBHOOK_DISABLED: null,
+    WEBHOOK_ENABLED: null,
+    WEBHOOK_DEAD: null,
+    HEAD: null,
+    SEGMENT_SEALED: null,
+    ADOPTED: null,
   }
 
   return {
@@ -133,7 +149,7 @@ export function createEmbeddedState(options: {
     apply(line) {
       const at = Date.parse(line.at)
       if (Number.isNaN(at)) throw lineError(line, 'at is no time')
-      const fold = folds[line.type] as ((line: Line, at: number) => void) | undefined
+      const fold = folds[line.type] as ((line: Line, at: number) => void) | null
       fold?.(line, at)
       foldedTo = Math.max(foldedTo, at)
       latest = Math.max(latest, at)
