@@ -47,8 +47,9 @@ export async function wrongIn(
     wrong.push(...found.map((what) => `POWER_CASE='${name}' POWER_SEED=${seed}: ${what}`))
   }
   runs += seeds
-  // Else the point was never reached, and nothing was tried.
-  if (seeds > 1 && interrupted < seeds / 2) wrong.push(`interrupted in ${interrupted} of ${seeds}`)
+  // Else the point was never reached, and nothing was tried. A few draws may miss it more often than half the time.
+  const least = seeds < count ? 1 : seeds / 2
+  if (seeds > 1 && interrupted < least) wrong.push(`interrupted in ${interrupted} of ${seeds}`)
   return wrong
 }
 let runs = 0
