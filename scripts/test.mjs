@@ -5,6 +5,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { close } from './test/close.mjs'
 import { makeScratch } from './test/scratch.mjs'
@@ -40,8 +41,8 @@ function suites(name, args, env) {
       join('node_modules', 'jest', 'bin', 'jest.js'),
       '--json',
       `--outputFile=${report}`,
-      // jest leaves one processor free by default, which is half of a small machine.
-      '--maxWorkers=100%',
+      // One more than there are processors: suites wait for processes, syncs and deadlines of their own.
+      `--maxWorkers=${availableParallelism() + 1}`,
       ...args,
       ...jestArgs,
     ],

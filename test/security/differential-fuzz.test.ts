@@ -15,7 +15,7 @@ import type { RawRequest } from '../support/readers/request.js'
  * judged: random manifests, random requests, every reader. FUZZ_SECONDS sets the time, FUZZ_SEED the
  * seed; a failure prints seed and path.
  */
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? draws(60, 12))
+const SECONDS = Number(process.env.FUZZ_SECONDS ?? draws(60, 8))
 const SEED = Number(process.env.FUZZ_SEED ?? 1)
 const SOCKET_SHARE = 0.25
 /** Requests between sockets, however slow the machine: of fewer no share can be told. */

@@ -36,7 +36,7 @@ export async function wrongIn(
 ): Promise<readonly string[]> {
   if (POWER_CASE !== undefined && POWER_CASE !== name) return []
   const first = Number(POWER_SEED ?? 1)
-  const drawn = draws(count, Math.ceil(count / 3)) * ROUNDS
+  const drawn = draws(count, Math.ceil(count / 6)) * ROUNDS
   const seeds = POWER_CASE !== undefined && POWER_SEED !== undefined ? 1 : drawn
   const wrong: string[] = []
   let interrupted = 0
