@@ -3,21 +3,10 @@ import type { OnExpiry } from '../core/approval/deadline.js'
 import type { OpenItem } from '../core/capsule/open-item.js'
 import type { VerdictClass } from '../core/capsule/registries.js'
 import type { LineOf } from '../core/journal/vocabulary.js'
+import type { Claim } from '../core/manifest/constraint/claims.js'
 import type { Hitl } from '../core/manifest/model.js'
 
-export type BudgetClaim = {
-  readonly constraint: string
-  /** Scope key: a keyed digest (`budgetScope`). */
-  readonly scope: string
-  readonly windowSeconds: number
-  readonly kind: 'count' | 'sum' | 'dedupe'
-  /** Exact decimal; `"1"` for counts. */
-  readonly amount: string
-  /** Exact decimal; for dedupe `"1"`. */
-  readonly max: string
-  /** Observe mode: record the total, never refuse. */
-  readonly advisory: boolean
-}
+export type BudgetClaim = Claim
 export type BudgetReading = {
   readonly constraint: string
   readonly prior: string

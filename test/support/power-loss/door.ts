@@ -53,7 +53,7 @@ async function later<T>(disk: Driver, result: T): Promise<T> {
   return result
 }
 
-/** Looks at a file or folder; nobody looks without power. */
+/** Reads a file or folder, which fails without power. */
 function looking<A extends readonly unknown[], R>(
   look: (path: Path, ...rest: A) => R,
 ): (path: Path, ...rest: A) => R {

@@ -75,7 +75,7 @@ export function syncing(node: Node): () => void {
   }
 }
 
-/** Contents are never changed in place: whoever has looked at them may keep them. */
+/** Contents are never changed in place: a reader may keep what it was given. */
 export function written(content: Buffer, changes: readonly FileChange[]): Buffer {
   const ends = changes.map((one) => (one.kind === 'size' ? one.size : one.at + one.octets.length))
   const room = Buffer.alloc(Math.max(content.length, ...ends))

@@ -1,5 +1,5 @@
 import { GateError } from '../../../core/error.js'
-import { messageOf } from '../../disk/errno.js'
+import { ifThere, messageOf } from '../../disk/errno.js'
 import { stat } from '../../disk/files.js'
 import { replaceFile } from '../../disk/replace-file.js'
 import type { Report } from '../model.js'
@@ -54,7 +54,7 @@ export function openStore(
     const file = segmentPath(dir, number)
     const why = await indexFault(path, file)
     if (why === null) return
-    const begin = await readFirstLine(file).catch(() => null)
+    const begin = await ifThere(readFirstLine(file))
     if (begin === null) {
       const message = `the index of archived segment ${number}: ${why}. Copy the segment back and start again`
       throw new GateError('damaged', message, { file: path })
@@ -118,7 +118,7 @@ const closed = ({ number }: Segment, { bytes, last }: Scanned): Indexed => ({
 async function indexFault(path: string, segment: string): Promise<string | null> {
   const header = await readIndexHeader(path)
   if (header === null) return 'it is missing or cannot be read'
-  const here = await stat(segment).catch(() => null)
+  const here = await ifThere(stat(segment))
   if (here !== null && here.size !== header.bytes) return 'it is stale'
   if (here !== null && header.v !== VERSION) return 'an older version wrote it'
   return (await indexIsIntact(path, header)) ? null : 'its records are damaged'

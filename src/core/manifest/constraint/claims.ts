@@ -17,14 +17,18 @@ export const isWindowed = (predicate: Predicate): predicate is Windowed =>
   predicate.kind === 'sum_in_window' ||
   predicate.kind === 'dedupe_key'
 
-/** What is asked of the state store at `reserve`; the same members as ports' BudgetClaim. */
+/** What is asked of the state at `reserve`. */
 export type Claim = {
   readonly constraint: string
+  /** A digest of the scope's inputs; the state gets it keyed (`budgetScope`). */
   readonly scope: string
   readonly windowSeconds: number
   readonly kind: 'count' | 'sum' | 'dedupe'
+  /** Exact decimal; `"1"` for counts. */
   readonly amount: string
+  /** Exact decimal; for dedupe `"1"`. */
   readonly max: string
+  /** Observe mode: record the total, never refuse. */
   readonly advisory: boolean
 }
 export type Claimed =

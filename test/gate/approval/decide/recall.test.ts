@@ -8,7 +8,7 @@ import { refund } from '../../../support/rig.js'
 import { APPROVE, ask, at, LARGE, LATER, run, say, start, withHitl } from '../harness.js'
 
 describe('what a vote must be to count', () => {
-  /** Evidence and members of a vote by somebody who never voted; `of` is the approval it speaks of. */
+  /** Evidence and members of a vote that was never given; `of` is the approval that it names. */
   async function madeUp(id: string, of = id, on?: string) {
     const { parts } = at.gate
     const { documentDigest, parent } = await approvalOf(at.gate, id)
