@@ -139,7 +139,7 @@ describe('core', () => {
 describe('calls', () => {
   it('are told apart by kind in core/call and nowhere else', () => {
     const KINDS =
-      /\bisHttp\b|\.kind\s*[!=]==?\s*'(?:http|function)'|\bcase '(?:http|function)'|\bkind === 'http'/
+      /\bisHttp\b|\.kind\s*[!=]==?\s*'(?:http|function|mcp)'|\bcase '(?:http|function|mcp)'|\bkind === 'http'/
     const own = join('core', 'call')
     const elsewhere = all.filter((s) => !s.path.startsWith(own) && KINDS.test(code(s.text)))
     expect(elsewhere.map((s) => s.path)).toEqual([])
@@ -176,8 +176,19 @@ describe('witnesses', () => {
       )
       .map((s) => s.path)
 
-  it('lets only the rules of core/http/witness.ts make an observed response', () => {
-    expect(callers('ObservedResponse.witness')).toEqual([join('core', 'http', 'witness.ts')])
+  it('lets only the rules of core/http and core/mcp make an observed response', () => {
+    expect(callers('ObservedResponse.witness')).toEqual([
+      join('core', 'http', 'witness.ts'),
+      join('core', 'mcp', 'witness.ts'),
+    ])
+  })
+
+  it('lets only what reads the messages of a server apply the rules of core/mcp', () => {
+    const applying = callers(/(?<![.\w]|function )witnessMessage\(/)
+    const allowed = [join('adapters', 'stdio'), join('adapters', 'http-client')]
+    expect(applying.filter((path) => !allowed.some((folder) => path.startsWith(folder)))).toEqual(
+      [],
+    )
   })
 
   it('lets only the upstream adapter and the Express mount apply those rules', () => {

@@ -1,4 +1,5 @@
 import { afterAll, expect } from '@jest/globals'
+import { isMcpMatch } from '../../src/core/manifest/model.js'
 import {
   AUTH,
   ask,
@@ -41,7 +42,7 @@ export const field = (name: string, value: string): string =>
 /** The routes of the application are the rules of the manifest. */
 const routesOf = (manifest: string) =>
   manifestOf(manifest).rules.flatMap(({ tool, match, args }) =>
-    match === null
+    match === null || isMcpMatch(match)
       ? []
       : [
           {

@@ -81,7 +81,7 @@ const digest = Buffer.from(nodeCrypto.sha256(BODY)).toString('hex')
 export const answered = (): Dispatched => ({
   observation: {
     kind: 'complete',
-    success: true,
+    outcome: 'succeeded',
     response: ObservedResponse.witness({
       framing: 'content_length',
       requestSent: true,

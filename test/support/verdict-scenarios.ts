@@ -104,6 +104,8 @@ type HttpRow = Exclude<
   | 'runtime_failed'
   | 'recovered'
   | 'passed_through'
+  | 'tool_changed'
+  | 'unfinished'
 >
 
 export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {

@@ -4,6 +4,7 @@ import { loadConfig } from '../../config/load.js'
 import { loadManifests, unknownUpstreams } from '../../config/load-manifests.js'
 import { manifestSchemas } from '../../core/evidence/manifest-schemas.js'
 import { type ManifestWarning, manifestWarnings } from '../../core/manifest/expand/warnings.js'
+import { isMcpMatch, type ToolRule } from '../../core/manifest/model.js'
 import type { LoadedManifest } from '../../core/manifest/route/match.js'
 import { EXIT, printError, printProblems, printResult, table, UsageError } from '../output/print.js'
 import { migrate } from './migrate.js'
@@ -88,7 +89,7 @@ function describe({ manifest, digest }: LoadedManifest): string[] {
   const { id, version, mode, rules } = manifest
   const rows = rules.map(({ tool, match, effect, constraints }) => [
     `  ${tool}`,
-    match === null ? '(by name)' : `${match.method} ${match.path}`,
+    matchInWords(match),
     effect.irreversibility_class,
     constraints.map((name) => name.replace(`${id}.`, '')).join(', ') || '-',
   ])
@@ -115,4 +116,11 @@ function check(options: Options): void {
     const { manifest, message, way_out } = warning
     printError(`${isWrong(warning) ? 'wrong' : 'warning'}  ${manifest}: ${message}; ${way_out}`)
   }
+}
+
+function matchInWords(match: ToolRule['match']): string {
+  if (match === null) return '(by name)'
+  if (!isMcpMatch(match)) return `${match.method} ${match.path}`
+  const { server, ...of } = match
+  return [server, ...Object.entries(of).flat()].join(' ')
 }

@@ -34,6 +34,8 @@ export const document = s.record({
     upstream: s.nullable(s.anyText),
     target: s.nullable(s.anyText),
     headers: s.list(pair),
+    /** MCP: what else is sent with the arguments, such as `task` or the answers to a server's questions. */
+    more: s.optional(s.anyText),
     octets,
     /** The body's exact text; null where it is no text or too long to be read by a person. */
     body: s.nullable(s.anyText),

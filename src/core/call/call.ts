@@ -1,7 +1,8 @@
+import type { IrreversibilityClass } from '../capsule/registries.js'
 import type { Malformed } from './malformed.js'
 
 /** One call as a mount read it. Nothing has been decided about it; nothing in it is normalised. */
-export type Call = HttpCall | FunctionCall
+export type Call = HttpCall | FunctionCall | McpCall
 
 export type Header = readonly [name: string, value: string]
 
@@ -60,9 +61,38 @@ export type FunctionCall = Common & {
   readonly argumentsJson: Uint8Array
 }
 
+export type McpCall = Common & {
+  readonly kind: 'mcp'
+  /** As gate.yaml, or `wrap --name`, names it. */
+  readonly server: string
+  /** Empty where the message has none that can be read. */
+  readonly method: string
+  /** What the method is about: the name of a tool or prompt, the URI of a resource; else null. */
+  readonly name: string | null
+  /**
+   * The exact octets of `arguments`; of a method that has none, of its other params. Empty: there were none.
+   */
+  readonly body: ReadBody | UnreadBody
+  /** Members of `params` beside name, arguments and `_meta`, as they stood (`"task":{}`): sent and bound. */
+  readonly more: string
+  /** Members of `_meta` that go to the server, as they stood. They differ between sendings: not bound. */
+  readonly meta: string
+  /** The tool as its server last described it; null where it is no tool, or not listed. */
+  readonly definition: Definition | null
+}
+export type Definition = {
+  /** JSON-DIGEST of the definition. */
+  readonly digest: string
+  /** The class that its annotations amount to. */
+  readonly hinted: IrreversibilityClass
+  /** Whether the annotations of this server may also lower a rule's class. */
+  readonly trusted: boolean
+}
+
 /**
  * A call that a rule matched: its octets are all there and its upstream is known. Only such a call can
  * be judged, digested, frozen and sent.
  */
-export type ReadCall = ReadHttpCall | FunctionCall
+export type ReadCall = ReadHttpCall | FunctionCall | ReadMcpCall
 export type ReadHttpCall = HttpCall & { readonly body: ReadBody; readonly upstream: string }
+export type ReadMcpCall = McpCall & { readonly body: ReadBody }

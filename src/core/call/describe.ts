@@ -32,12 +32,22 @@ export function describeCall(known: {
   }
 }
 
-type Address = Pick<Described['request'], 'method' | 'upstream' | 'target' | 'headers'>
+type Address = Pick<Described['request'], 'method' | 'upstream' | 'target' | 'headers' | 'more'>
 
 function addressOf(call: ReadCall, rule: ToolRule): Address {
-  if (call.kind === 'function') return { method: null, upstream: null, target: null, headers: [] }
-  const { method, upstream, target } = call
-  return { method, upstream, target, headers: shownHeaders(call.headers, rule) }
+  switch (call.kind) {
+    case 'function':
+      return { method: null, upstream: null, target: null, headers: [] }
+    case 'mcp': {
+      const { server, method, name, more } = call
+      const beside = more === '' ? {} : { more: `{${more}}` }
+      return { method, upstream: server, target: name, headers: [], ...beside }
+    }
+    case 'http': {
+      const { method, upstream, target } = call
+      return { method, upstream, target, headers: shownHeaders(call.headers, rule) }
+    }
+  }
 }
 
 /** By name: their order among each other says nothing, so it is no difference. */

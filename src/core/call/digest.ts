@@ -24,7 +24,7 @@ export type Digested = { readonly requestDigest: string; readonly requestOctets:
 
 /**
  * What grants, approvals and idempotency keys bind to (DESIGN §3): the request as it will be sent,
- * with every header that is forwarded. Never mandate, intent, keys, Prefer or trace headers. With
+ * with every header that is forwarded, and over MCP the definition of the tool as the agent was shown it. Never mandate, intent, keys, Prefer or trace headers. With
  * `digest_salt: tenant` the octets are an HMAC, and the digested object has a salt of its own, so that a
  * guesser of small bodies gains nothing (seed §13).
  */
@@ -90,15 +90,29 @@ function boundMembers(
   octets: Octets,
 ): { [name: string]: Plain } {
   const body = { alg: octets.alg, digest: octets.digest, length: octets.length }
-  if (call.kind === 'function') return { arguments: body, server: 'function', tool }
-  return {
-    body,
-    content_type: octets.content_type ?? null,
-    headers: valuesOf(names, call.headers),
-    method: call.method,
-    target: call.target,
-    tool,
-    upstream: call.upstream,
+  switch (call.kind) {
+    case 'function':
+      return { arguments: body, server: 'function', tool }
+    case 'mcp':
+      return {
+        arguments: body,
+        definition: call.definition?.digest ?? null,
+        method: call.method,
+        more: call.more === '' ? null : call.more,
+        name: call.name,
+        server: call.server,
+        tool,
+      }
+    case 'http':
+      return {
+        body,
+        content_type: octets.content_type ?? null,
+        headers: valuesOf(names, call.headers),
+        method: call.method,
+        target: call.target,
+        tool,
+        upstream: call.upstream,
+      }
   }
 }
 

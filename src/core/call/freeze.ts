@@ -1,6 +1,18 @@
 import { utf8 } from '../bytes/text.js'
+import { irreversibility } from '../capsule/shapes.js'
 import { parse } from '../json/parse.js'
-import { anyText, either, list, nullable, only, read, record, tuple } from '../json/shape.js'
+import {
+  anyText,
+  digest as digestShape,
+  either,
+  flag,
+  list,
+  nullable,
+  only,
+  read,
+  record,
+  tuple,
+} from '../json/shape.js'
 import { toPlain } from '../json/value.js'
 import type { ToolRule } from '../manifest/model.js'
 import { isForwardable } from '../manifest/route/headers.js'
@@ -18,14 +30,22 @@ export const freeze = (call: ReadCall, rule: ToolRule, agent: Agent): Frozen => 
 })
 
 function headOf(call: ReadCall, rule: ToolRule) {
-  if (call.kind === 'function') return { kind: 'function', tool: call.tool }
-  return {
-    kind: 'http',
-    method: call.method,
-    upstream: call.upstream,
-    target: call.target,
-    headers: call.headers.filter(([name]) => isKept(name, rule)),
-    tool: call.tool,
+  switch (call.kind) {
+    case 'function':
+      return { kind: 'function', tool: call.tool }
+    case 'mcp': {
+      const { kind, server, method, name, more, meta, definition } = call
+      return { kind, server, method, name, more, meta, definition }
+    }
+    case 'http':
+      return {
+        kind: 'http',
+        method: call.method,
+        upstream: call.upstream,
+        target: call.target,
+        headers: call.headers.filter(([name]) => isKept(name, rule)),
+        tool: call.tool,
+      }
   }
 }
 
@@ -44,7 +64,20 @@ const head = either(
     tool: nullable(anyText),
     agent,
   }),
-  record({ kind: only('function'), tool: anyText, agent }),
+  either(
+    ({ kind }) => kind === 'mcp',
+    record({
+      kind: only('mcp'),
+      server: anyText,
+      method: anyText,
+      name: nullable(anyText),
+      more: anyText,
+      meta: anyText,
+      definition: nullable(record({ digest: digestShape, hinted: irreversibility, trusted: flag })),
+      agent,
+    }),
+    record({ kind: only('function'), tool: anyText, agent }),
+  ),
 )
 
 /**
@@ -65,11 +98,19 @@ export function thaw(
     approvalId,
     waitSeconds: 0,
   }
-  if (sent.kind === 'function') {
-    const { kind, tool, agent } = sent
-    return { call: { kind, tool, argumentsJson: frozen.body, ...common }, agent }
-  }
-  const { kind, method, upstream, target, headers, tool, agent } = sent
   const body = { kind: 'read', bytes: frozen.body } as const
-  return { call: { kind, method, upstream, target, headers, tool, body, ...common }, agent }
+  switch (sent.kind) {
+    case 'function': {
+      const { kind, tool, agent } = sent
+      return { call: { kind, tool, argumentsJson: frozen.body, ...common }, agent }
+    }
+    case 'mcp': {
+      const { agent, ...call } = sent
+      return { call: { ...call, body, ...common }, agent }
+    }
+    case 'http': {
+      const { kind, method, upstream, target, headers, tool, agent } = sent
+      return { call: { kind, method, upstream, target, headers, tool, body, ...common }, agent }
+    }
+  }
 }

@@ -9,6 +9,11 @@ const WORDS = {
   length_beside_coding: 'content-length stands beside transfer-encoding',
   body_misframed: 'the body is not framed as announced',
   body_too_slow: 'the body came too slowly',
+  message_not_json: 'the message is not strict UTF-8 JSON',
+  message_names_twice: 'the message names a member twice',
+  message_batched: 'several messages came as one; send each by itself',
+  message_not_rpc: 'the message is no JSON-RPC 2.0 request',
+  message_id_in_flight: 'the id of the request is that of another that is not answered yet',
 } as const
 
 export type Malformed = keyof typeof WORDS | `${typeof TWICE}${string}`

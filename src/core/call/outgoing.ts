@@ -16,7 +16,7 @@ export type Outgoing = {
 
 /** Only the headers the rule lists (DESIGN §3). Null: the call does not go out over HTTP. */
 export function outgoing(call: ReadCall, rule: ForwardRule): Outgoing | null {
-  if (call.kind === 'function') return null
+  if (call.kind !== 'http') return null
   const forwarded = forwardedBy(rule)
   const headers: Header[] = []
   for (const header of call.headers) if (forwarded.has(header[0])) headers.push(header)

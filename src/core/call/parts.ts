@@ -1,6 +1,15 @@
-import type { Call, Header, ReadBody, ReadCall, UnreadBody } from './call.js'
+import { utf8 } from '../bytes/text.js'
+import type {
+  Call,
+  Definition,
+  Header,
+  ReadBody,
+  ReadCall,
+  ReadMcpCall,
+  UnreadBody,
+} from './call.js'
 
-/** How a call's rule is found: by the tool it names alone, or by where it goes. */
+/** How a call's rule is found: by the tool it names alone, by where it goes, or by what of a server it asks for. */
 export type Address =
   | { readonly kind: 'tool'; readonly tool: string }
   | {
@@ -12,36 +21,67 @@ export type Address =
       /** A route guard named the tool; null: the rule's. */
       readonly tool: string | null
     }
+  | {
+      readonly kind: 'server'
+      readonly server: string
+      readonly method: string
+      readonly name: string | null
+    }
 
 export function addressOf(call: Call): Address {
-  if (call.kind === 'function') return { kind: 'tool', tool: call.tool }
-  const { method, target, upstream, tool } = call
-  return { kind: 'target', method, target, upstream, tool }
+  switch (call.kind) {
+    case 'function':
+      return { kind: 'tool', tool: call.tool }
+    case 'mcp':
+      return { kind: 'server', server: call.server, method: call.method, name: call.name }
+    case 'http': {
+      const { method, target, upstream, tool } = call
+      return { kind: 'target', method, target, upstream, tool }
+    }
+  }
 }
 
-/** The upstream a judged call is sent to; null: it does not leave the process. */
+/** The upstream a judged call is sent to; null: it goes to none. */
 export const destinationOf = (call: ReadCall): string | null =>
   call.kind === 'http' ? call.upstream : null
 
 /** The method for logs and metrics; null for calls that have none. */
-export const methodOf = (call: Call): string | null => (call.kind === 'http' ? call.method : null)
+export const methodOf = (call: Call): string | null =>
+  call.kind === 'function' ? null : call.method
 
 /** What the private record of a refusal keeps of a call that no rule names. */
-export const requestLine = (call: Call): { readonly [name: string]: string } =>
-  call.kind === 'http' ? { method: call.method, target: call.target } : { tool: call.tool }
+export function requestLine(call: Call): { readonly [name: string]: string } {
+  switch (call.kind) {
+    case 'http':
+      return { method: call.method, target: call.target }
+    case 'mcp': {
+      const { server, method, name } = call
+      return { server, method, ...(name === null ? {} : { name }) }
+    }
+    case 'function':
+      return { tool: call.tool }
+  }
+}
 
 const NO_HEADERS: readonly Header[] = []
 
 export const headersOf = (call: Call): readonly Header[] =>
   call.kind === 'http' ? call.headers : NO_HEADERS
 
+/** The tool as its server described it, where it has one that does. */
+export const definitionOf = (call: Call): Definition | null =>
+  call.kind === 'mcp' ? call.definition : null
+
+/** The MCP call, where it is one. */
+export const mcpCallOf = (call: ReadCall): ReadMcpCall | null => (call.kind === 'mcp' ? call : null)
+
 /** The body as the mount left it; a function's arguments are always there. */
 export const bodyOf = (call: Call): ReadBody | UnreadBody =>
-  call.kind === 'http' ? call.body : { kind: 'read', bytes: call.argumentsJson }
+  call.kind === 'function' ? { kind: 'read', bytes: call.argumentsJson } : call.body
 
-/** The request's own octets; a function's are its arguments. */
+/** The request's own octets: a body, or arguments. */
 export const octetsOf = (call: ReadCall): Uint8Array =>
-  call.kind === 'http' ? call.body.bytes : call.argumentsJson
+  call.kind === 'function' ? call.argumentsJson : call.body.bytes
 
 export const contentTypeOf = (call: ReadCall): string | undefined =>
   call.kind === 'http'
@@ -53,28 +93,45 @@ export type Content =
   | { readonly kind: 'arguments'; readonly bytes: Uint8Array }
   | { readonly kind: 'body'; readonly bytes: Uint8Array; readonly headers: readonly Header[] }
 
-export const contentOf = (call: ReadCall): Content =>
-  call.kind === 'http'
-    ? { kind: 'body', bytes: call.body.bytes, headers: call.headers }
-    : { kind: 'arguments', bytes: call.argumentsJson }
+/** A message without `arguments` means what one with none in it means. */
+const NO_ARGUMENTS = utf8('{}')
+
+export function contentOf(call: ReadCall): Content {
+  switch (call.kind) {
+    case 'http':
+      return { kind: 'body', bytes: call.body.bytes, headers: call.headers }
+    case 'mcp': {
+      const { bytes } = call.body
+      return { kind: 'arguments', bytes: bytes.length === 0 ? NO_ARGUMENTS : bytes }
+    }
+    case 'function':
+      return { kind: 'arguments', bytes: call.argumentsJson }
+  }
+}
 
 /**
  * The call as it is judged and sent: its body is there, and its upstream is the one its rule goes to.
  * Field by field: a spread of so wide an object costs a microsecond of every call.
  */
 export function routeCall(call: Call, body: ReadBody, upstream: string): ReadCall {
-  if (call.kind === 'function') return call
-  return {
-    kind: 'http',
-    method: call.method,
-    target: call.target,
-    headers: call.headers,
-    caller: call.caller,
-    idempotencyKey: call.idempotencyKey,
-    approvalId: call.approvalId,
-    waitSeconds: call.waitSeconds,
-    tool: call.tool,
-    body,
-    upstream,
+  switch (call.kind) {
+    case 'function':
+      return call
+    case 'mcp':
+      return { ...call, body }
+    case 'http':
+      return {
+        kind: 'http',
+        method: call.method,
+        target: call.target,
+        headers: call.headers,
+        caller: call.caller,
+        idempotencyKey: call.idempotencyKey,
+        approvalId: call.approvalId,
+        waitSeconds: call.waitSeconds,
+        tool: call.tool,
+        body,
+        upstream,
+      }
   }
 }

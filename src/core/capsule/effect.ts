@@ -28,6 +28,9 @@ function observed({ observation, effect, verdict_class }: Ran): Effect {
       if (verdict_class === 'timeout' && !observation.deadline)
         throw new TypeError('timeout without a deadline that passed')
       return dispatched(effect, 'gate_executed')
+    case 'unfinished':
+      if (verdict_class !== 'executed') throw new TypeError('a call that was taken on is executed')
+      return dispatched(effect, 'gate_executed')
     case 'claimed':
       // A runtime's word is recorded as its word: never confirmed (promise 3, seed §5.2). It threw, so
       // the state is unknown: dispatched. It returned a clean failure: failed (seed §5.4.2).
@@ -40,7 +43,9 @@ function observed({ observation, effect, verdict_class }: Ran): Effect {
       return answered(
         effect,
         observation.response,
-        observation.success && verdict_class === 'executed' ? 'confirmed' : 'failed',
+        observation.outcome === 'succeeded' && verdict_class === 'executed'
+          ? 'confirmed'
+          : 'failed',
       )
   }
 }

@@ -57,7 +57,7 @@ export type Ran = {
   readonly reason_digest?: string
 } & (
   | {
-      readonly observation: Extract<Observation, { kind: 'complete' | 'claimed' }>
+      readonly observation: Extract<Observation, { kind: 'complete' | 'claimed' | 'unfinished' }>
       readonly verdict_class: 'executed' | 'errored'
     }
   | {

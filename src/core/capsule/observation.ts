@@ -15,12 +15,19 @@ export type Framing =
   | 'close_delimited_accepted'
   /** An in-process handler ended its response through the interceptor. */
   | 'handler_end'
+  /** The MCP message that answers the call: a line up to its LF. */
+  | 'line'
+  /** The same, as the whole body of an HTTP response. */
+  | 'json_body'
+  /** The same, as an event up to the blank line that ends it. */
+  | 'sse_event'
 
 export type Witnessed = {
   readonly framing: Framing
   /** The whole request had been handed to the socket before the response's end was read. */
   readonly requestSent: true
-  readonly status: number
+  /** Absent where the response is a message that has none. */
+  readonly status?: number
   readonly octets: Octets
   readonly binding: ResponseBinding
   readonly responseDigest: string
@@ -63,6 +70,18 @@ export type Observation =
       /** Octets read before the cut, for evidence only; never bound as a response. */
       readonly partial?: { readonly digest: string; readonly length: number }
     }
-  | { readonly kind: 'complete'; readonly response: ObservedResponse; readonly success: boolean }
+  | {
+      readonly kind: 'complete'
+      readonly response: ObservedResponse
+      /** `refused`: a clean failure. `failed`: the server's own. */
+      readonly outcome: 'succeeded' | 'refused' | 'failed'
+    }
+  /** The server has answered that the call is not over: it wants input first, or works on by itself. */
+  | {
+      readonly kind: 'unfinished'
+      readonly why: 'input_required' | 'task'
+      /** The answer, for evidence only: it is not the result. */
+      readonly answer: { readonly digest: string; readonly length: number }
+    }
   /** An executing runtime reported a result the gate did not itself read. */
   | { readonly kind: 'claimed'; readonly ok: boolean; readonly resultDigest?: string }

@@ -11,12 +11,15 @@ export type SeenBody =
   | { readonly kind: 'empty' }
   | { readonly kind: 'opaque' }
 
-export function succeeded(rule: SuccessRule, status: number, body: SeenBody): boolean {
-  if (!isSuccessStatus(rule, status)) return false
-  if (rule.unless.length === 0 || body.kind === 'empty') return true
+export const succeeded = (rule: SuccessRule, status: number, body: SeenBody): boolean =>
+  isSuccessStatus(rule, status) && !unlessHolds(rule, body)
+
+/** Whether the body says that the call failed although its status does not. */
+export function unlessHolds({ unless }: SuccessRule, body: SeenBody): boolean {
+  if (unless.length === 0 || body.kind === 'empty') return false
   // An in-body failure that cannot be looked for was not excluded: fail closed.
-  if (body.kind === 'opaque') return false
-  return !rule.unless.some((failure) => holds(failure, body.value))
+  if (body.kind === 'opaque') return true
+  return unless.some((failure) => holds(failure, body.value))
 }
 
 function holds({ pointer, op, value }: SuccessRule['unless'][number], body: JsonValue): boolean {

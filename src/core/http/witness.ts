@@ -35,7 +35,12 @@ export function witness(
     rule.external_ref === undefined ? null : referenceAt(seen.body, rule.external_ref)
   return {
     kind: 'complete',
-    success: succeeded(rule.success, status, seen.body),
+    outcome:
+      status >= 500
+        ? 'failed'
+        : succeeded(rule.success, status, seen.body)
+          ? 'succeeded'
+          : 'refused',
     response: ObservedResponse.witness(externalRef === null ? base : { ...base, externalRef }),
   }
 }

@@ -40,6 +40,22 @@ export type Arg = { readonly type: ArgType; readonly optional: boolean; readonly
 /** `path` is a template: literal segments and `{name}`; matched against the raw, refused-not-normalised path. */
 export type HttpMatch = { readonly method: string; readonly path: string }
 
+/**
+ * What of an MCP server: a tool, a prompt or a resource by its name or URI, anything else by its method. A
+ * trailing `*` stands for any rest.
+ */
+export type McpMatch = { readonly server: string } & (
+  | { readonly tool: string }
+  | { readonly resource: string }
+  | { readonly prompt: string }
+  | { readonly method: string }
+)
+export const isMcpMatch = (match: ToolRule['match']): match is McpMatch =>
+  match !== null && 'server' in match
+/** Null for rules that no method and path leads to. */
+export const httpMatchOf = ({ match }: Pick<ToolRule, 'match'>): HttpMatch | null =>
+  match === null || isMcpMatch(match) ? null : match
+
 /** What a tool lets through without reading it: bound in the request digest, shown as not judged. */
 export type Also = {
   readonly query: readonly string[] | 'any'
@@ -52,7 +68,9 @@ export const LET_EVERYTHING: Also = { query: 'any', body: 'any' }
 export type ToolRule = {
   readonly tool: string
   /** Null: called by its name (a function, a guarded route), never found by method and path. */
-  readonly match: HttpMatch | null
+  readonly match: HttpMatch | McpMatch | null
+  /** MCP tools: the digest its definition must have; absent: the one it had when it was first seen. */
+  readonly definition?: string
   /** Cedar action id and the resource entity id (`Tool::"…"`). */
   readonly action: string
   readonly resource: string

@@ -5,7 +5,13 @@ import type { VerdictClass } from '../capsule/registries.js'
  * §7). One row for each; the row's name is the stable code
  * on the wire. `said` and `instead` are written for a model: what was refused, what to do instead.
  */
-export type Mount = 'proxy' | 'middleware' | 'governed_proxy' | 'function'
+export type Mount =
+  | 'proxy'
+  | 'middleware'
+  | 'governed_proxy'
+  | 'function'
+  | 'mcp_stdio'
+  | 'mcp_http'
 export type EffectRow = 'none' | 'confirmed' | 'failed' | 'dispatched'
 export type Row = {
   readonly verdict: VerdictClass
@@ -18,9 +24,15 @@ export type Row = {
   readonly instead: string
 }
 
-const EVERYWHERE: readonly Mount[] = ['proxy', 'middleware', 'governed_proxy', 'function']
+const MCP: readonly Mount[] = ['mcp_stdio', 'mcp_http']
 const HTTP: readonly Mount[] = ['proxy', 'middleware', 'governed_proxy']
-const NETWORK: readonly Mount[] = ['proxy', 'governed_proxy']
+const EVERYWHERE: readonly Mount[] = [...HTTP, 'function', ...MCP]
+/** Where the caller sends octets, and the gate has to make a message of them. */
+const ON_A_WIRE: readonly Mount[] = [...HTTP, ...MCP]
+/** Where callers show a credential. */
+const CREDENTIALED: readonly Mount[] = [...HTTP, 'mcp_http']
+/** Where the gate sends the call to another process. */
+const NETWORK: readonly Mount[] = ['proxy', 'governed_proxy', ...MCP]
 const EMBEDDED: readonly Mount[] = ['middleware', 'governed_proxy']
 /** Where a handler runs the call and reports what became of it. */
 const REPORTED: readonly Mount[] = ['middleware', 'function']
@@ -53,9 +65,13 @@ const UNKNOWN_OUTCOME =
 
 export const TABLE = {
   // match
-  tool_unknown: denied(403, HTTP, [
-    'No governed tool matches this method and path.',
-    'Call one of the tools you were given, with its exact path.',
+  tool_unknown: denied(403, ON_A_WIRE, [
+    'No governed tool matches this call.',
+    'Call one of the tools you were given, with its exact name or path.',
+  ]),
+  tool_changed: denied(403, MCP, [
+    'The server describes this tool otherwise than when it was accepted.',
+    'Do not retry; an operator has to look at the change and accept it first.',
   ]),
   target_malformed: denied(400, HTTP, [
     'The request target is not in a form that can be judged.',
@@ -65,12 +81,15 @@ export const TABLE = {
     'The path is a second spelling of one that an operator governs otherwise.',
     'Send the path exactly as the tool has it: letter case, no suffix, GET instead of HEAD.',
   ]),
-  request_malformed: denied(400, HTTP, [
+  request_malformed: denied(400, ON_A_WIRE, [
     'The request is framed or labelled in a way that can be read as two different requests.',
     FIX_AND_RESEND,
   ]),
-  body_too_large: denied(413, HTTP, ['The request body is over the size limit.', FIX_AND_RESEND]),
-  bodies_exhausted: denied(429, HTTP, [
+  body_too_large: denied(413, ON_A_WIRE, [
+    'The request body is over the size limit.',
+    FIX_AND_RESEND,
+  ]),
+  bodies_exhausted: denied(429, ON_A_WIRE, [
     'The request bodies you have in flight take all the memory one agent may use.',
     'Wait for the answers to your earlier calls, then send it again; nothing was dispatched.',
   ]),
@@ -100,7 +119,7 @@ export const TABLE = {
     'Send the call without a body; nothing was dispatched.',
   ]),
   // admit
-  unauthenticated: denied(401, HTTP, [
+  unauthenticated: denied(401, CREDENTIALED, [
     'The call carries no credential this gate accepts.',
     'Send the bearer token or certificate that was issued to you.',
   ]),
@@ -188,7 +207,7 @@ export const TABLE = {
     'Use a key only where a call must not run twice; old keys are forgotten with time.',
   ]),
   // dispatch
-  held_memory_exhausted: broken(503, HTTP, [
+  held_memory_exhausted: broken(503, ON_A_WIRE, [
     'The answer would have to be held and there is no memory left to hold it.',
     SAFE_TO_RETRY,
   ]),
@@ -203,15 +222,15 @@ export const TABLE = {
   ]),
   gate_failed: broken(503, EVERYWHERE, ['The gate could not process the call.', SAFE_TO_RETRY]),
   // observe
-  executed: row('executed', 'confirmed', 'upstream', HTTP, [
+  executed: row('executed', 'confirmed', 'upstream', ON_A_WIRE, [
     'The call was executed and its response observed.',
     'Use the response.',
   ]),
-  tool_refused: row('executed', 'failed', 'upstream', HTTP, [
+  tool_refused: row('executed', 'failed', 'upstream', ON_A_WIRE, [
     'The tool answered with a clean failure.',
     "Read the tool's own answer.",
   ]),
-  tool_failed: row('errored', 'failed', 'upstream', HTTP, [
+  tool_failed: row('errored', 'failed', 'upstream', ON_A_WIRE, [
     'The tool answered with a server error.',
     UNKNOWN_OUTCOME,
   ]),
@@ -219,9 +238,13 @@ export const TABLE = {
     'The call was sent and its response was cut short.',
     UNKNOWN_OUTCOME,
   ]),
-  deadline_after_dispatch: row('timeout', 'dispatched', 504, HTTP, [
+  deadline_after_dispatch: row('timeout', 'dispatched', 504, ON_A_WIRE, [
     'The call was sent and no complete response came in time.',
     UNKNOWN_OUTCOME,
+  ]),
+  unfinished: row('executed', 'dispatched', 'upstream', MCP, [
+    'The tool has taken the call on and is not done: it wants input first, or works on by itself.',
+    "Read the tool's own answer: it says what to send or where to ask for the result.",
   ]),
   claimed: row('executed', 'dispatched', 'upstream', REPORTED, [
     'The call was executed; the gate did not itself observe the result.',

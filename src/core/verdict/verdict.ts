@@ -57,9 +57,15 @@ export function rowOf(observation: Observation): Code {
       return observation.deadline ? 'deadline_after_dispatch' : 'outcome_unknown'
     case 'claimed':
       return observation.ok ? 'claimed' : 'runtime_failed'
-    case 'complete': {
-      if (observation.response.seen.status >= 500) return 'tool_failed'
-      return observation.success ? 'executed' : 'tool_refused'
-    }
+    case 'unfinished':
+      return 'unfinished'
+    case 'complete':
+      return ROW_OF[observation.outcome]
   }
 }
+
+const ROW_OF = {
+  succeeded: 'executed',
+  refused: 'tool_refused',
+  failed: 'tool_failed',
+} as const satisfies Record<Extract<Observation, { kind: 'complete' }>['outcome'], Code>

@@ -1,10 +1,11 @@
 import type { UnreadBody } from '../../core/call/call.js'
 import { digestRequest } from '../../core/call/digest.js'
 import { malformedInWords } from '../../core/call/malformed.js'
-import { bodyOf, requestLine, routeCall } from '../../core/call/parts.js'
+import { bodyOf, definitionOf, requestLine, routeCall } from '../../core/call/parts.js'
 import type { Mode } from '../../core/capsule/model.js'
 import type { Manifest } from '../../core/manifest/model.js'
 import { match as matchRule } from '../../core/manifest/route/match.js'
+import { withHint } from '../../core/manifest/route/match-server.js'
 import { readArgs } from '../../core/manifest/route/read-args.js'
 import type { NotRead } from '../../core/manifest/route/read-result.js'
 import type { RefusalCode } from '../../core/verdict/table.js'
@@ -43,7 +44,8 @@ export function match(begun: Recognized, parts: Parts): Matched | Refused {
     const known = advance(begun, { evidence: [request] })
     return refuse(known, UNMATCHED[found.code], { observed: found.code }, { fault: found.detail })
   }
-  const { rule, manifest, manifestDigest } = found.route
+  const { manifest, manifestDigest } = found.route
+  const rule = withHint(found.route.rule, definitionOf(begun.call))
   const mode = modeOf(world, manifest)
   const call = routeCall(begun.call, received, found.upstream)
   const { requestDigest, requestOctets } = digestRequest(call, rule, parts)

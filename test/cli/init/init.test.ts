@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import { writeManifest } from '../../../src/cli/init/draft.js'
 import { fromOpenApi } from '../../../src/cli/init/openapi/openapi.js'
 import type { Json } from '../../../src/cli/init/openapi/schema.js'
+import { httpMatchOf } from '../../../src/core/manifest/model.js'
 import { manifestOf, problemsOf } from '../../support/manifests.js'
 import { cli, serving } from '../support.js'
 
@@ -157,7 +158,9 @@ describe('init --openapi', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const manifest = manifestOf(readFileSync(join(dir, 'g/manifests/api.yaml'), 'utf8'))
     expect(
-      manifest.rules.map(({ tool, match }) => `${tool} ${match?.method} ${match?.path}`),
+      manifest.rules.map(
+        (rule) => `${rule.tool} ${httpMatchOf(rule)?.method} ${httpMatchOf(rule)?.path}`,
+      ),
     ).toEqual([
       'deleteOrder DELETE /v2/orders/{order_id}',
       'get_orders_export GET /v2/orders/export',

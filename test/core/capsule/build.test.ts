@@ -308,7 +308,7 @@ describe('for callers without types', () => {
       input({
         ...ran,
         verdict_class: 'executed',
-        observation: { kind: 'complete', response: genuine, success: true },
+        observation: { kind: 'complete', response: genuine, outcome: 'succeeded' },
       }),
     )
     expect(capsule.effect?.response_digest).toBe(response(200).seen.responseDigest)

@@ -32,30 +32,30 @@ export type { Observation }
 const SENT = `{ kind: 'sent', cause: 'reset', deadline: false }`
 
 const HONEST: Record<string, string> = {
-  'executed from a witnessed response': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect, observation: { kind: 'complete', response: observed, success: true } })`,
+  'executed from a witnessed response': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect, observation: { kind: 'complete', response: observed, outcome: 'succeeded' } })`,
   'a human closure from a decision': `build({ kind: 'disposed', decision: person })`,
   'a refusal': `build({ kind: 'refused', verdict_class: 'blocked' })`,
   'a timeout after dispatch': `build({ kind: 'ran', verdict_class: 'timeout', by: policy, effect, observation: ${SENT} })`,
 }
 
 const DISHONEST: Record<string, string> = {
-  'confirmed from a look-alike response': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect, observation: { kind: 'complete', response: { seen: observed.seen }, success: true } })`,
-  'confirmed without a response': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect, observation: { kind: 'complete', success: true } })`,
+  'confirmed from a look-alike response': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect, observation: { kind: 'complete', response: { seen: observed.seen }, outcome: 'succeeded' } })`,
+  'confirmed without a response': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect, observation: { kind: 'complete', outcome: 'succeeded' } })`,
   'a witness made by constructor': `new ObservedResponse(observed.seen)`,
   'a witness of a request not wholly sent': `ObservedResponse.witness({ ...observed.seen, requestSent: false })`,
   'a subclass that fakes the witness': `class Fake extends ObservedResponse {}\nnew Fake(observed.seen)`,
   'executed from a cut response': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect, observation: ${SENT} })`,
   'ran although nothing was sent': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect, observation: { kind: 'not_sent', cause: 'dns', deadline: false } })`,
-  'timeout with a complete response': `build({ kind: 'ran', verdict_class: 'timeout', by: policy, effect, observation: { kind: 'complete', response: observed, success: true } })`,
+  'timeout with a complete response': `build({ kind: 'ran', verdict_class: 'timeout', by: policy, effect, observation: { kind: 'complete', response: observed, outcome: 'succeeded' } })`,
   'an effect status given by hand': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect: { ...effect, status: 'confirmed' }, observation: ${SENT} })`,
   'an attestation given by hand': `build({ kind: 'ran', verdict_class: 'errored', by: policy, effect: { type: 't', irreversibility_class: 'two_way', request_digest: '', request_octets: effect.request_octets, effect_attestation: 'gate_executed' }, observation: ${SENT} })`,
   'an effect_mode given by hand': `buildCapsule({ ...base, verdict: { kind: 'timed_out' }, assurance: { effect_mode: 'confirmed' } }, crypto)`,
   'human_disposed given by hand': `build({ kind: 'refused', verdict_class: 'denied', human_disposed: true })`,
-  'a human approver by name': `build({ kind: 'ran', verdict_class: 'executed', by: { kind: 'human', approver: 'dana' }, effect, observation: { kind: 'complete', response: observed, success: true } })`,
+  'a human approver by name': `build({ kind: 'ran', verdict_class: 'executed', by: { kind: 'human', approver: 'dana' }, effect, observation: { kind: 'complete', response: observed, outcome: 'succeeded' } })`,
   'a human from a look-alike decision': `build({ kind: 'disposed', decision: { assent: person.assent } })`,
   'a human decision made by constructor': `new HumanDecision(person.assent)`,
-  'a standing grant that claims a person': `build({ kind: 'ran', verdict_class: 'executed', by: { kind: 'grant', authority: 'g', decision: person }, effect, observation: { kind: 'complete', response: observed, success: true } })`,
-  'a standing grant without an authority': `build({ kind: 'ran', verdict_class: 'executed', by: { kind: 'grant' }, effect, observation: { kind: 'complete', response: observed, success: true } })`,
+  'a standing grant that claims a person': `build({ kind: 'ran', verdict_class: 'executed', by: { kind: 'grant', authority: 'g', decision: person }, effect, observation: { kind: 'complete', response: observed, outcome: 'succeeded' } })`,
+  'a standing grant without an authority': `build({ kind: 'ran', verdict_class: 'executed', by: { kind: 'grant' }, effect, observation: { kind: 'complete', response: observed, outcome: 'succeeded' } })`,
   'blocked with an effect': `build({ kind: 'refused', verdict_class: 'blocked', effect })`,
   'denied with an observation': `build({ kind: 'refused', verdict_class: 'denied', observation: ${SENT} })`,
   'executed as a refusal': `build({ kind: 'refused', verdict_class: 'executed' })`,

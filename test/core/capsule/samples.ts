@@ -80,7 +80,7 @@ export const complete = (
 ): Extract<Observation, { kind: 'complete' }> => ({
   kind: 'complete',
   response: response(status),
-  success,
+  outcome: status >= 500 ? 'failed' : success ? 'succeeded' : 'refused',
 })
 export const cut = (deadline: boolean): Extract<Observation, { kind: 'sent' }> => ({
   kind: 'sent',
@@ -244,7 +244,7 @@ export function samples(): { name: string; capsule: Capsule }[] {
     verdict_class: 'executed',
     by: policy,
     effect,
-    observation: { kind: 'complete', response: octetsOnly(), success: true },
+    observation: { kind: 'complete', response: octetsOnly(), outcome: 'succeeded' },
   })
   add('executed, the tool refused', {
     kind: 'ran',

@@ -115,7 +115,7 @@ function dispatching(ends: Ends): Dispatch {
       responseDigest: 'b'.repeat(64),
     })
     return {
-      observation: { kind: 'complete', success: true, response },
+      observation: { kind: 'complete', outcome: 'succeeded', response },
       held: { status: 200, headers: [], body: BODY },
     }
   }

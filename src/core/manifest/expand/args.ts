@@ -1,4 +1,11 @@
-import type { Arg, ArgSource, ArgType, HttpMatch } from '../model.js'
+import {
+  type Arg,
+  type ArgSource,
+  type ArgType,
+  httpMatchOf,
+  isMcpMatch,
+  type ToolRule,
+} from '../model.js'
 import { isForwardable } from '../route/headers.js'
 import { escapePointer, POINTER } from '../route/pointer.js'
 import type { Template } from '../route/template.js'
@@ -15,33 +22,43 @@ const WITH_BODY = ['POST', 'PUT', 'PATCH']
 export function expandArgs(
   reader: Reader,
   node: Node | undefined,
-  match: HttpMatch | null,
+  match: ToolRule['match'],
   template: Template,
 ): Record<string, Arg> {
   const out = record<Arg>()
+  const params = isResource(match) ? RESOURCE : template
   for (const [name, member] of reader.fields(node, null) ?? []) {
     if (!ARG_NAME.test(name)) {
       reader.problem(member, `"${name}" is no argument name`, 'use letters, digits and _')
       continue
     }
-    const arg = expandArg(reader, member, name, match, template)
+    const arg = expandArg(reader, member, name, match, params)
     if (arg !== undefined) out[name] = arg
   }
+  // What a resource is read by is part of the call, whether the rule says more of it or not.
+  if (isResource(match)) out[URI] ??= { type: 'string', optional: false, from: OF_RESOURCE }
   return out
 }
+
+/** The argument that every rule on resources has. */
+const URI = 'uri'
+const OF_RESOURCE: ArgSource = { in: 'path', name: URI }
+const RESOURCE: Template = [{ kind: 'param', name: URI }]
+const isResource = (match: ToolRule['match']): boolean => isMcpMatch(match) && 'resource' in match
 
 function expandArg(
   reader: Reader,
   node: Node,
   name: string,
-  match: HttpMatch | null,
+  match: ToolRule['match'],
   template: Template,
 ): Arg | undefined {
   const fallback = (): ArgSource => {
     if (template.some((part) => part.kind === 'param' && part.name === name)) {
       return { in: 'path', name }
     }
-    return match === null || WITH_BODY.includes(match.method)
+    const overHttp = httpMatchOf({ match })
+    return overHttp === null || WITH_BODY.includes(overHttp.method)
       ? { in: 'body', pointer: `/${escapePointer(name)}` }
       : { in: 'query', name }
   }
@@ -113,12 +130,16 @@ function checked(
   reader: Reader,
   node: Node,
   arg: Arg,
-  match: HttpMatch | null,
+  match: ToolRule['match'],
   template: Template,
 ): Arg | undefined {
   const { from } = arg
-  if (match === null && from.in !== 'body') {
-    return reader.problem(node, 'a tool without match has a body only', 'use body: /name')
+  if (httpMatchOf({ match }) === null && from.in !== 'body') {
+    const own = isResource(match) && from.in === 'path' && from.name === URI
+    if (!own) {
+      const what = match === null ? 'a tool without match' : 'a tool of a server'
+      return reader.problem(node, `${what} has a body only`, 'use body: /name')
+    }
   }
   if (from.in === 'path' && !template.some((p) => p.kind === 'param' && p.name === from.name)) {
     return reader.problem(

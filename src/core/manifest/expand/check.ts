@@ -1,7 +1,8 @@
 import type { Plain } from '../../json/value.js'
 import { type InputType, KINDS } from '../constraint/kinds.js'
 import { inputsOf, type LeafPredicate, leavesOf, thresholdsOf } from '../constraint/leaves.js'
-import { type Constraint, type Manifest, SOURCES } from '../model.js'
+import { type Constraint, httpMatchOf, type Manifest, SOURCES } from '../model.js'
+import { coversOnServer } from '../route/match-server.js'
 import { readingOf } from '../route/reading.js'
 import { templateCovers } from '../route/template.js'
 import type { RuleDraft } from './rule.js'
@@ -32,8 +33,15 @@ function checkReach(reader: Reader, draft: RuleDraft, earlier: readonly RuleDraf
     if (both && draft.rule.tool === other.rule.tool) {
       reader.problem(draft.node, `two rules for the function ${draft.rule.tool}`, 'keep one')
     }
+    if (coversOnServer(other.rule.match, draft.rule.match)) {
+      reader.problem(
+        draft.node,
+        `never reached: ${other.rule.tool} matches everything that ${draft.rule.tool} would`,
+        'put the narrower name first',
+      )
+    }
     if (draft.template === null || other.template === null) continue
-    if (draft.rule.match?.method !== other.rule.match?.method) continue
+    if (httpMatchOf(draft.rule)?.method !== httpMatchOf(other.rule)?.method) continue
     if (templateCovers(other.template, draft.template)) {
       reader.problem(
         draft.node,

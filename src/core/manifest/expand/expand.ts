@@ -3,8 +3,9 @@ import { jsonDigest } from '../../json/build.js'
 import type { Constraint, Manifest } from '../model.js'
 import { checkManifest } from './check.js'
 import { expandConstraint } from './constraint.js'
+import { SERVER_NAME } from './match.js'
 import { isOurs, NAMESPACED, qualify } from './names.js'
-import { expandRule, RULE_KEYS, type RuleDraft, TOOL_KEYS } from './rule.js'
+import { expandRule, RULE_KEYS, type RuleDraft, type RuleSetting, TOOL_KEYS } from './rule.js'
 import { expandTests } from './tests.js'
 import {
   createReader,
@@ -28,6 +29,7 @@ const KEYS = [
   'mode',
   'default',
   'upstream',
+  'server',
   'tools',
   'rules',
   'constraints',
@@ -68,6 +70,7 @@ function read(reader: Reader, root: Node): Manifest | undefined {
   const drafts = readRules(reader, root, fields, {
     id,
     version: format === 'gate.constraints/v1' ? 'v1' : 'v2',
+    server: reader.text(fields.get('server'), SERVER_NAME, "a server's name like files") ?? null,
   })
   const constraints = readConstraints(reader, fields, id, drafts)
   const manifest: Manifest = {
@@ -91,7 +94,7 @@ function readRules(
   reader: Reader,
   root: Node,
   fields: Fields,
-  of: { readonly id: string; readonly version: 'v1' | 'v2' },
+  of: RuleSetting,
 ): readonly RuleDraft[] {
   const tools = fields.get('tools')
   const rules = fields.get('rules')

@@ -1,17 +1,19 @@
 import type { IrreversibilityClass } from '../../capsule/registries.js'
 import { EFFECT_TYPES, IRREVERSIBILITY_CLASSES } from '../../capsule/registries.js'
-import type { HttpMatch, ToolRule } from '../model.js'
+import { httpMatchOf, isMcpMatch, type ToolRule } from '../model.js'
 import { FORWARDED_BY_DEFAULT, isForwardable } from '../route/headers.js'
 import { POINTER } from '../route/pointer.js'
 import { parseTemplate, type Template } from '../route/template.js'
 import { expandAlso } from './also.js'
 import { expandArgs } from './args.js'
 import { expandHitl } from './hitl.js'
+import { readMatch } from './match.js'
 import { qualify, TOOL_NAME } from './names.js'
 import type { Fields, Node, Reader } from './tree.js'
 
 export const TOOL_KEYS = [
   'match',
+  'definition',
   'action',
   'resource',
   'args',
@@ -34,6 +36,13 @@ export const TOOL_KEYS = [
 ] as const
 export const RULE_KEYS = ['tool', ...TOOL_KEYS] as const
 
+/** What the manifest says for all its rules; `server`: they are tools of that MCP server. */
+export type RuleSetting = {
+  readonly id: string
+  readonly version: 'v1' | 'v2'
+  readonly server: string | null
+}
+
 /** A rule with what is still to be looked at: where it stood, and constraints written inside it. */
 export type RuleDraft = {
   readonly rule: ToolRule
@@ -47,18 +56,18 @@ export function expandRule(
   node: Node,
   keys: readonly string[],
   key: string | null,
-  { id: manifestId, version }: { readonly id: string; readonly version: 'v1' | 'v2' },
+  { id: manifestId, version, server }: RuleSetting,
 ): RuleDraft | undefined {
   const fields = reader.fields(node, keys)
   if (fields === undefined) return undefined
-  const name = key === null ? fields.get('tool') : { value: key, path: node.path }
-  if (name === undefined) return reader.problem(node, 'the rule names no tool', 'write tool: name')
-  const tool = reader.text(name, TOOL_NAME, 'a tool name like create_refund')
-  if (tool === undefined) return undefined
-  const match = readMatch(reader, fields.get('match'))
+  const match = readMatch(reader, fields.get('match'), { server, key, node })
   if (match === 'wrong') return undefined
-  const template = match === null ? null : parseTemplate(match.path)
+  const tool = readTool(reader, node, key === null ? fields.get('tool') : key, match, server)
+  if (tool === undefined) return undefined
+  const overHttp = httpMatchOf({ match })
+  const template = overHttp === null ? null : parseTemplate(overHttp.path)
   const args = expandArgs(reader, fields.get('args'), match, template ?? [])
+  const definition = readDefinition(reader, fields.get('definition'), match)
   const also = fields.get('also')
   if (version === 'v1' && also !== undefined) {
     reader.problem(
@@ -81,6 +90,7 @@ export function expandRule(
   const rule: ToolRule = {
     tool,
     match,
+    ...(definition === undefined ? {} : { definition }),
     action: reader.text(fields.get('action'), TOOL_NAME, 'an action name') ?? tool,
     resource: reader.text(fields.get('resource'), id, 'a resource name') ?? tool,
     args,
@@ -113,30 +123,35 @@ export function expandRule(
   return { rule, node, template, inline }
 }
 
-const METHOD = /^(?!CONNECT$|TRACE$)[A-Z]{1,16}$/
+/** By its key, or by `tool`; an MCP tool may go without: then it is called by its server and its own name. */
+function readTool(
+  reader: Reader,
+  node: Node,
+  named: Node | string | undefined,
+  match: ToolRule['match'],
+  server: string | null,
+): string | undefined {
+  if (typeof named === 'string') {
+    const value = server === null || named.startsWith(`${server}.`) ? named : `${server}.${named}`
+    return reader.text({ value, path: node.path }, TOOL_NAME, 'a tool name like create_refund')
+  }
+  if (named !== undefined) return reader.text(named, TOOL_NAME, 'a tool name like create_refund')
+  const value = isMcpMatch(match) && 'tool' in match ? `${match.server}.${match.tool}` : ''
+  return TOOL_NAME.test(value)
+    ? value
+    : reader.problem(node, 'the rule names no tool', 'write tool: name')
+}
 
-/** `POST /v1/refunds`, or {method, path}; absent for a tool that is called by its name. */
-function readMatch(reader: Reader, node: Node | undefined): HttpMatch | null | 'wrong' {
-  if (node === undefined) return null
-  const pair = typeof node.value === 'string' ? /^(\S+) (\S+)$/.exec(node.value) : null
-  const fields = pair === null ? reader.fields(node, ['method', 'path']) : null
-  const part = (index: number, name: string): Node | undefined =>
-    pair === null ? fields?.get(name) : { value: pair[index] ?? '', path: node.path }
-  const method = reader.text(part(1, 'method'), METHOD, 'an upper-case method, as in POST')
-  const path = reader.text(part(2, 'path'), /^\//, 'a path that starts with /')
-  if (method === undefined || path === undefined) {
-    reader.problem(node, 'match needs a method and a path', 'write match: POST /v1/refunds')
-    return 'wrong'
+function readDefinition(
+  reader: Reader,
+  node: Node | undefined,
+  match: ToolRule['match'],
+): string | undefined {
+  if (node === undefined) return undefined
+  if (isMcpMatch(match) && 'tool' in match && !match.tool.endsWith('*')) {
+    return reader.text(node, /^[0-9a-f]{64}$/, 'a digest of 64 hex digits, as tools ls prints it')
   }
-  if (parseTemplate(path) === null) {
-    reader.problem(
-      node,
-      `no call can have the path ${path}`,
-      'no query, empty, dot or needlessly escaped segment; {name} once, as a whole segment',
-    )
-    return 'wrong'
-  }
-  return { method, path }
+  return reader.problem(node, 'only one tool of a server has a definition', 'remove it')
 }
 
 function readEffect(

@@ -1,6 +1,8 @@
 import type { Call } from '../../call/call.js'
 import { type Address, addressOf } from '../../call/parts.js'
-import type { Arg, Manifest, ToolRule } from '../model.js'
+import { type Arg, httpMatchOf, isMcpMatch, type Manifest, type ToolRule } from '../model.js'
+import { collisions, type RouterProblem } from './collisions.js'
+import { matchServer } from './match-server.js'
 import { type Reading, readingOf } from './reading.js'
 import { readTarget, type Segment, type Target } from './target.js'
 import {
@@ -10,7 +12,6 @@ import {
   type Part,
   parseTemplate,
   type Template,
-  templatesOverlap,
 } from './template.js'
 
 /** A loaded manifest: the expanded form and its JSON-DIGEST, which every capsule names. */
@@ -31,17 +32,18 @@ export type RouteArg = { readonly name: string; readonly arg: Arg }
 export type Router = {
   readonly byShape: ReadonlyMap<string, readonly Route[]>
   readonly byTool: ReadonlyMap<string, readonly Route[]>
+  /** Rules on MCP servers, in their order. */
+  readonly byServer: ReadonlyMap<string, readonly Route[]>
   /** Upstreams that distinguish every spelling of a path. */
   readonly exactPaths: ReadonlySet<string>
 }
-export type RouterProblem = { readonly message: string; readonly way_out: string }
 
 export type Match =
   | {
       readonly ok: true
       readonly route: Route
       readonly params: ReadonlyMap<string, string>
-      /** Null for a function call. */
+      /** Null for a call that has no path. */
       readonly target: Target | null
       /** Where the call goes: to the upstream it names itself, else to its rule's. */
       readonly upstream: string
@@ -68,13 +70,16 @@ export function compileRouter(
   if (problems.length > 0) return { ok: false, problems }
   const byShape = new Map<string, Route[]>()
   const byTool = new Map<string, Route[]>()
+  const byServer = new Map<string, Route[]>()
   for (const route of routes) {
     push(byTool, route.rule.tool, route)
-    if (route.rule.match !== null && route.template !== null) {
-      push(byShape, shape(route.rule.match.method, route.template.length), route)
+    const { match } = route.rule
+    if (isMcpMatch(match)) push(byServer, match.server, route)
+    else if (match !== null && route.template !== null) {
+      push(byShape, shape(match.method, route.template.length), route)
     }
   }
-  return { ok: true, router: { byShape, byTool, exactPaths } }
+  return { ok: true, router: { byShape, byTool, byServer, exactPaths } }
 }
 
 const shape = (method: string, segments: number): string => `${method} ${segments}`
@@ -92,11 +97,12 @@ function compileRoute(
   const reading = readingOf(rule, manifest)
   // An upstream may take what it did not read of a body for the head of the next request.
   const unread = reading.members === null && reading.unread === 'let_through'
+  const overHttp = httpMatchOf(rule)
   return {
     rule: unread ? { ...rule, connection: 'fresh' } : rule,
     manifest,
     manifestDigest,
-    template: rule.match === null ? null : parseTemplate(rule.match.path),
+    template: overHttp === null ? null : parseTemplate(overHttp.path),
     args: Object.entries(rule.args).map(([name, arg]) => ({ name, arg })),
     reading,
   }
@@ -110,51 +116,17 @@ function rivalsOf(
   { rule, template, manifest }: Omit<Route, 'rivals'>,
   all: readonly Omit<Route, 'rivals'>[],
 ): readonly Template[] {
-  if (rule.match === null || template === null) return []
-  const methods = heldAgainst(rule.match.method)
+  const match = httpMatchOf(rule)
+  if (match === null || template === null) return []
+  const methods = heldAgainst(match.method)
   return all.flatMap((other) =>
     other.manifest.upstream === manifest.upstream &&
-    other.rule.match !== null &&
     other.template !== null &&
-    methods.includes(other.rule.match.method) &&
+    methods.includes(httpMatchOf(other.rule)?.method ?? '') &&
     mayFoldOnto(template, other.template)
       ? [other.template]
       : [],
   )
-}
-
-/** Between manifests there is no order, so no path and no tool may have two answers. */
-function* collisions(
-  manifests: readonly LoadedManifest[],
-  routes: readonly Route[],
-): Generator<RouterProblem> {
-  const ids = new Set<string>()
-  for (const { manifest } of manifests) {
-    if (ids.has(manifest.id)) {
-      yield { message: `two manifests have the id ${manifest.id}`, way_out: 'rename one of them' }
-    }
-    ids.add(manifest.id)
-  }
-  for (const [index, later] of routes.entries()) {
-    for (const earlier of routes.slice(0, index)) {
-      if (earlier.manifest === later.manifest) continue
-      if (earlier.rule.tool === later.rule.tool) {
-        yield {
-          message: `${earlier.manifest.id} and ${later.manifest.id} both name the tool ${later.rule.tool}`,
-          way_out: 'give the tools different names: policies and calls refer to them by name',
-        }
-      }
-      const [a, b] = [earlier.rule.match, later.rule.match]
-      if (a === null || b === null || a.method !== b.method) continue
-      if (earlier.template === null || later.template === null) continue
-      if (templatesOverlap(earlier.template, later.template)) {
-        yield {
-          message: `${a.method} ${a.path} (${earlier.manifest.id}) and ${b.method} ${b.path} (${later.manifest.id}) match the same targets`,
-          way_out: 'put both in one manifest, the narrower first: there the first match wins',
-        }
-      }
-    }
-  }
 }
 
 const unmatched = (detail: string): Match => ({ ok: false, code: 'unmatched', detail })
@@ -173,6 +145,8 @@ export function match(router: Router, call: Call): Match {
       return matchTool(router, address.tool)
     case 'target':
       return matchTarget(router, address)
+    case 'server':
+      return matchServer(router, address)
   }
 }
 
@@ -203,6 +177,7 @@ function matchTarget(router: Router, address: Extract<Address, { kind: 'target' 
   })
   for (const route of candidates) {
     if (!goesTo(route)) continue
+    if (isMcpMatch(route.rule.match)) continue
     if (route.rule.match === null || route.template === null) return matched(route, new Map())
     if (route.rule.match.method !== method) continue
     const fit = fitTemplate(route.template, segments)

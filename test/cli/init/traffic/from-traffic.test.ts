@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { httpMatchOf } from '../../../../src/core/manifest/model.js'
 import { manifestOf } from '../../../support/manifests.js'
 import { cli, serving } from '../../support.js'
 
@@ -89,7 +90,11 @@ describe('init --from-traffic', () => {
     const text = readFileSync(join(folder, 'manifests', 'api.yaml'), 'utf8')
     expect(text).not.toContain('very-secret')
     expect(text).toMatch(/# {3}post_v1_refunds_amount: \{amount: \{lte: "99"\}\}/)
-    expect(manifestOf(text).rules.map(({ match: m }) => `${m?.method} ${m?.path}`)).toEqual([
+    expect(
+      manifestOf(text).rules.map(
+        (rule) => `${httpMatchOf(rule)?.method} ${httpMatchOf(rule)?.path}`,
+      ),
+    ).toEqual([
       'DELETE /v1/orders/{order_id}',
       'GET /v1/orders/export',
       'GET /v1/orders/{order_id}',

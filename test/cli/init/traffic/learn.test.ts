@@ -7,6 +7,7 @@ import { createRehearsal } from '../../../../src/cli/init/traffic/rehearse.js'
 import { looksLikeId } from '../../../../src/cli/init/traffic/shape.js'
 import { utf8 } from '../../../../src/core/bytes/text.js'
 import { runTests } from '../../../../src/core/manifest/constraint/run-tests.js'
+import { httpMatchOf } from '../../../../src/core/manifest/model.js'
 import { manifestOf, problemsOf } from '../../../support/manifests.js'
 
 const observed = (method: string, target: string, body?: unknown): Observed => ({
@@ -61,7 +62,11 @@ describe('path shapes', () => {
       observed('DELETE', '/v1/companies/7'),
       observed('GET', '/'),
     )
-    expect(manifestOf(text).rules.map(({ match }) => `${match?.method} ${match?.path}`)).toEqual([
+    expect(
+      manifestOf(text).rules.map(
+        (rule) => `${httpMatchOf(rule)?.method} ${httpMatchOf(rule)?.path}`,
+      ),
+    ).toEqual([
       'DELETE /v1/companies/{company_id}',
       'GET /',
       'GET /v1/orders/export',
