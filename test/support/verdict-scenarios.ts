@@ -106,6 +106,7 @@ type HttpRow = Exclude<
   | 'passed_through'
   | 'tool_changed'
   | 'unfinished'
+  | 'call_cancelled'
 >
 
 export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {

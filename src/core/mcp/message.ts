@@ -22,7 +22,7 @@ export type Response = {
   readonly id: RequestId
   readonly body:
     | { readonly kind: 'result'; readonly text: string; readonly value: JsonObject }
-    | { readonly kind: 'error'; readonly text: string }
+    | { readonly kind: 'error'; readonly text: string; readonly code: number }
 }
 /** A number or a string, as its sender wrote it. */
 export type RequestId = {
@@ -104,7 +104,10 @@ function responseOf(id: RequestId, value: JsonObject, members: readonly Member[]
   if (value.has('params') || (result === undefined) === (error === undefined)) return null
   if (error !== undefined) {
     if (!isObject(error)) return null
-    return { kind: 'response', id, body: { kind: 'error', text: textOf(members, 'error') } }
+    const code = error.get('code')
+    const number = code instanceof JsonNumber ? Number(code.token) : 0
+    const text = textOf(members, 'error')
+    return { kind: 'response', id, body: { kind: 'error', text, code: number } }
   }
   if (!isObject(result)) return null
   const text = textOf(members, 'result')

@@ -185,6 +185,10 @@ export const TABLE = {
     'Nobody decided this call in time, or its approval was not used in time.',
     'Send the call again if it is still needed; a person will be asked anew.',
   ]),
+  call_cancelled: denied(409, MCP, [
+    'The caller cancelled the call before it was sent.',
+    'Send it again if it is needed after all; nothing was dispatched.',
+  ]),
   // reserve
   budget_exceeded: blocked(429, EVERYWHERE, [
     'A windowed limit on this tool is used up.',

@@ -52,6 +52,7 @@ export function rowOf(observation: Observation): Code {
     case 'not_sent':
       if (observation.cause === 'withdrawn') return 'judgement_stale'
       if (observation.cause === 'no_room_to_hold') return 'held_memory_exhausted'
+      if (observation.cause === 'cancelled') return 'call_cancelled'
       return observation.deadline ? 'deadline_before_dispatch' : 'upstream_unreachable'
     case 'sent':
       return observation.deadline ? 'deadline_after_dispatch' : 'outcome_unknown'

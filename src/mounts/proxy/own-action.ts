@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Agent } from '../../core/call/agent.js'
 import type { Plain } from '../../core/json/value.js'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
-import type { OwnAction } from '../../gate/answer/own-action.js'
 import type { Gate } from '../../gate/gate.js'
+import { statusOf } from '../http/own-status.js'
 import { type RequestHead, withBody } from '../http/read-request.js'
 import { respond, sendProblem } from '../http/respond.js'
 
@@ -79,25 +79,6 @@ function reservedProblem(code: ReservedCode) {
     code,
     deny_code: code,
     deny_reason: title,
-  }
-}
-
-function statusOf(own: OwnAction): { [name: string]: Plain } {
-  const { asked } = own
-  return {
-    action_id: own.actionId,
-    state: own.state,
-    verdict: own.verdict,
-    capsule_id: own.capsuleId,
-    result_available: own.resultAvailable,
-    ...(asked === null
-      ? {}
-      : {
-          approval_id: asked.approvalId,
-          expires_at: asked.deadline.at,
-          on_approval: asked.hitl.on_approval,
-          concluded_by: own.concluded?.actionId ?? null,
-        }),
   }
 }
 

@@ -7,10 +7,11 @@ import type { TLSSocket } from 'node:tls'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import { listen } from '../http/listen.js'
 import { readHead } from '../http/read-request.js'
+import type { Incoming } from '../http/read-whole.js'
 import { sendProblem } from '../http/respond.js'
 import { backgroundDispatch } from './background.js'
 import { refuseBytes, trackConnections } from './connections.js'
-import { governExchange, type Incoming, identifyCaller } from './exchange.js'
+import { governExchange, identifyCaller } from './exchange.js'
 import { createLimiter } from './limiter.js'
 import type { ProxyOptions } from './options.js'
 import { watchOverload } from './overload.js'
@@ -70,7 +71,13 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
     }
     if (passes) return passThrough.serve(req, res)
     if (identified.kind === 'unknown') limiter.refused(source)
-    else if (reserved) return answerReserved(head, identified, res, gate)
+    if (options.beside?.takes(head.target) === true) {
+      return options.beside.serve(head, identified, incoming)
+    }
+    if (identified.kind === 'unknown') {
+      return governExchange(head, identified, incoming, options, cutOff.signal)
+    }
+    if (reserved) return answerReserved(head, identified, res, gate)
     return governExchange(head, identified, incoming, options, cutOff.signal)
   }
 
