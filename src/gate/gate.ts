@@ -33,6 +33,10 @@ import { type PassedThrough, recordPassThrough } from './operate/pass-through.js
 import { prove } from './operate/prove.js'
 import { type Orphan, recover } from './operate/recover.js'
 import { createRead, type Read } from './read.js'
+import { type Acceptance, type Accepted, acceptTool } from './servers/accept-tool.js'
+import { createAsks, type RecordAsk } from './servers/asks.js'
+import { createFaults, type RecordFault } from './servers/faults.js'
+import { createPinning, type PinTools } from './servers/pin-tools.js'
 import { signed } from './signed-event.js'
 
 export type Judges = Omit<World, 'generation'>
@@ -74,6 +78,14 @@ export type Gate = {
   recordPassThrough(passed: PassedThrough): Promise<{ actionId: string; capsuleId: string }>
   /** Connections that were closed unread; the record has only a digest of their source. */
   recordDropped(dropped: Dropped): Promise<void>
+  /** Every description of its tools that a server gives, before an agent gets it or calls by it. */
+  readonly pinTools: PinTools
+  /** An operator accepts a description that was seen; effective like a halt. */
+  acceptTool(acceptance: Acceptance): Promise<Accepted>
+  /** A server asks something of an agent's client. */
+  readonly recordServerAsk: RecordAsk
+  /** A server broke the protocol: counted, and told once per window. */
+  readonly recordServerFault: RecordFault
   /** Destroys a key of the evidence store, for good. */
   erase(scope: ErasureScope, by: string): Promise<{ readonly records: number }>
   /** For the operator: what the record may not contain. */
@@ -115,6 +127,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   await expiry.run()
   const background = createBackground(parts)
   const watch = watchEvidence(parts, boot.backlog)
+  const faults = createFaults(parts)
 
   const gate: Gate = {
     read: createRead(parts, watch),
@@ -144,11 +157,23 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
       await watch.stop()
       await expiry.stop()
       await background.idle()
+      await faults.stop()
     },
     closeBlocked: (capsuleId, by) => closeBlocked(capsuleId, by, parts),
     recordOutcome: (report) => recordOutcome(report, parts),
     recordPassThrough: (passed) => recordPassThrough(passed, parts),
     recordDropped: (dropped) => recordDropped(dropped, parts),
+    pinTools: createPinning(parts, {
+      changed: raiseGeneration,
+      unsettled: (server) => faults.record(server, 'tools_unsettled'),
+    }),
+    async acceptTool(acceptance) {
+      const accepted = await acceptTool(acceptance, parts)
+      if (accepted === 'accepted') raiseGeneration()
+      return accepted
+    },
+    recordServerAsk: createAsks(parts, (server) => faults.record(server, 'asks_too_often')),
+    recordServerFault: faults.record,
     erase: (scope, by) => eraseEvidence(scope, by, parts),
     async halt(scope, by) {
       await recordHalt('HALT', scope, by, parts)

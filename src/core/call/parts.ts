@@ -1,4 +1,5 @@
 import { utf8 } from '../bytes/text.js'
+import { askedOf } from '../manifest/route/match-server.js'
 import type {
   Call,
   Definition,
@@ -71,6 +72,20 @@ export const headersOf = (call: Call): readonly Header[] =>
 /** The tool as its server described it, where it has one that does. */
 export const definitionOf = (call: Call): Definition | null =>
   call.kind === 'mcp' ? call.definition : null
+
+/** The tool of a server that is called, and as what the caller knows it; null: it is no such call. */
+export function serverToolOf(call: Call): ServerTool | null {
+  if (call.kind !== 'mcp') return null
+  const { part, name: tool } = askedOf(call)
+  const { server, definition } = call
+  return part === 'tool' ? { server, tool, definition: definition?.digest ?? null } : null
+}
+export type ServerTool = {
+  readonly server: string
+  readonly tool: string
+  /** The digest of its definition; null where the server does not list it. */
+  readonly definition: string | null
+}
 
 /** The MCP call, where it is one. */
 export const mcpCallOf = (call: ReadCall): ReadMcpCall | null => (call.kind === 'mcp' ? call : null)

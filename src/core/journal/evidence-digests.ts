@@ -21,6 +21,7 @@ const DECLARED: {
   RESUME: ['evidence_digest'],
   EVIDENCE_ERASING: ['evidence_digest'],
   EVIDENCE_ERASED: ['evidence_digest'],
+  TOOL_ACCEPTED: ['evidence_digest'],
   ACTION_DISPATCHED: [],
   REPLAYED: [],
   APPROVAL_JOINED: [],
@@ -36,6 +37,10 @@ const DECLARED: {
   WEBHOOK_DISABLED: [],
   WEBHOOK_ENABLED: [],
   WEBHOOK_DEAD: [],
+  TOOLS_PINNED: [],
+  TOOL_CHANGED: [],
+  SERVER_ASKED: [],
+  SERVER_FAULT: [],
 }
 
 type Digests = Pick<Line, 'type'> & {
@@ -47,6 +52,23 @@ export function evidenceDigestsOf(line: Line): readonly EvidenceDigest[] {
   if (line.type === 'CAPSULE') return capsuleDigests(line)
   const members: Digests = line
   return DECLARED[line.type].flatMap((member) => named(member, members[member]))
+}
+
+/** Digests of a line that stand for a public document: without it verdicts cannot be derived, or changes shown. */
+export function documentDigestsOf(line: Line): readonly EvidenceDigest[] {
+  switch (line.type) {
+    case 'CONFIG_CHANGED':
+      return [
+        ...named('policy_digest', line.policy_digest),
+        ...line.manifest_digests.flatMap((digest) => named('manifest_digests', digest)),
+      ]
+    case 'TOOLS_PINNED':
+      return line.tools.flatMap(({ tool, definition }) => named(`tools ${tool}`, definition))
+    case 'TOOL_CHANGED':
+      return named('seen', line.seen)
+    default:
+      return []
+  }
 }
 
 function capsuleDigests({ capsule, captured = [] }: LineOf<'CAPSULE'>): readonly EvidenceDigest[] {

@@ -8,10 +8,10 @@ import { openItems } from '../../support/open-items.js'
 import { TENANT } from '../../support/tenant.js'
 import { capsule, dispatched, lineWriter } from './lines.js'
 
-stateContract('embedded', async () => ({
-  state: createEmbeddedState({ tenant: TENANT }),
-  close: async () => {},
-}))
+stateContract('embedded', async () => {
+  const state = createEmbeddedState({ tenant: TENANT })
+  return { state, fold: state.apply, close: async () => {} }
+})
 
 const T0 = Date.parse('2026-03-01T12:00:00.000Z')
 const HOUR_MS = 3_600_000

@@ -18,7 +18,7 @@ it.each<[HaltScope]>([
   [{ kind: 'operator', name: 'acme' }],
 ])('stops a call under a halt of %j, which the reason names', async (scope) => {
   const parts = { ...at.gate.parts, halts: () => [scope] }
-  const left = admit(await matched(refund('5'), parts), parts)
+  const left = await admit(await matched(refund('5'), parts), parts)
   expect(left).toMatchObject({ exit: 'refused', code: 'halted', reason: { observed: scope } })
 })
 
@@ -29,7 +29,7 @@ it('lets it on under halts of others, with its agent', async () => {
     { kind: 'operator', name: 'other' },
   ]
   const parts = { ...at.gate.parts, halts: () => others }
-  expect(admit(await matched(refund('5'), parts), parts)).toMatchObject({
+  expect(await admit(await matched(refund('5'), parts), parts)).toMatchObject({
     agent: { kind: 'known', agent: 'support-bot' },
   })
 })

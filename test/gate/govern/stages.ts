@@ -29,7 +29,7 @@ export async function recognized(call: HttpCall, parts: Parts): Promise<Recogniz
 export const matched = async (call: HttpCall, parts: Parts): Promise<Matched> =>
   on(match(await recognized(call, parts), parts))
 export const admitted = async (call: HttpCall, parts: Parts): Promise<Admitted> =>
-  on(admit(await matched(call, parts), parts))
+  on(await admit(await matched(call, parts), parts))
 export const constrained = async (call: HttpCall, parts: Parts): Promise<Constrained> =>
   on(constrain(await admitted(call, parts), parts))
 export const approved = async (call: HttpCall, parts: Parts): Promise<Approved> =>

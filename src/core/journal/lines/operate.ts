@@ -11,7 +11,7 @@ export const haltScope = s.either(
 export type HaltScope = s.Of<typeof haltScope>
 
 /** A person's name stands in evidence, a pseudonym here: lines are public and stay (promise 8). */
-const ACTOR = { actor: s.digest, evidence_digest: s.digest }
+export const ACTOR = { actor: s.digest, evidence_digest: s.digest }
 type Fields = { readonly [name: string]: s.Shape<unknown> | s.Optional<unknown> }
 /** Lines of before pseudonyms name who acted in clear, as `by`. */
 const acted = <M extends Fields>(more: M) =>
