@@ -28,7 +28,13 @@ import { createMemory, DEFAULT_MEMORY, type Memory, type MemoryLimits } from './
 import { type Dropped, recordDropped } from './operate/dropped.js'
 import { type ErasureScope, eraseEvidence } from './operate/erase.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './operate/halt.js'
-import { type OutcomeRecorded, type OutcomeReport, recordOutcome } from './operate/outcome.js'
+import {
+  type OutcomeRecorded,
+  type OutcomeReport,
+  recordOutcome,
+  recordTaskResult,
+  type TaskResult,
+} from './operate/outcome.js'
 import { type PassedThrough, recordPassThrough } from './operate/pass-through.js'
 import { prove } from './operate/prove.js'
 import { type Orphan, recover } from './operate/recover.js'
@@ -74,6 +80,8 @@ export type Gate = {
   closeBlocked(capsuleId: string, by: ClosedBy): Promise<Closed>
   /** States what became of an action that was sent. */
   recordOutcome(report: OutcomeReport): Promise<OutcomeRecorded>
+  /** The result of a call that its server had taken on, read later. */
+  recordTaskResult(result: TaskResult): Promise<OutcomeRecorded>
   /** A request on a route that is recorded and not judged. */
   recordPassThrough(passed: PassedThrough): Promise<{ actionId: string; capsuleId: string }>
   /** Connections that were closed unread; the record has only a digest of their source. */
@@ -161,6 +169,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
     },
     closeBlocked: (capsuleId, by) => closeBlocked(capsuleId, by, parts),
     recordOutcome: (report) => recordOutcome(report, parts),
+    recordTaskResult: (result) => recordTaskResult(result, parts),
     recordPassThrough: (passed) => recordPassThrough(passed, parts),
     recordDropped: (dropped) => recordDropped(dropped, parts),
     pinTools: createPinning(parts, {

@@ -1,5 +1,6 @@
 import type { McpCall } from '../../core/call/call.js'
 import type { Malformed } from '../../core/call/malformed.js'
+import type { ToolDefinition } from '../../core/mcp/definition.js'
 import type { Request } from '../../core/mcp/message.js'
 import { askOf } from '../../core/mcp/methods.js'
 import { paramHeaders } from '../../core/mcp/param-headers.js'
@@ -32,10 +33,8 @@ export async function governCall(
   const read = readCall(request, served.meta.to_server)
   if (!read.ok) return calling.refuse(read.fault)
   const { name, more } = read.call
-  const tool =
-    request.method === 'tools/call' && name !== null
-      ? await definitions.of(name, calling.askServer)
-      : null
+  const isTool = request.method === 'tools/call' && name !== null
+  const tool = isTool ? await describedNow(name, calling) : null
   const call: McpCall = {
     kind: 'mcp',
     server: served.name,
@@ -57,6 +56,20 @@ export async function governCall(
     typed: tool?.typed ?? false,
   }
   return replyTo(answer, asked, { resumes: read.resumes, more }, calling)
+}
+
+/** What cannot be pinned was not described: a tool that was accepted before is then refused. */
+async function describedNow(
+  name: string,
+  { gate, served, definitions, askServer }: Calling,
+): Promise<ToolDefinition | null> {
+  try {
+    return await definitions.of(name, askServer)
+  } catch (error) {
+    const detail = `${served.name}: ${String(error)}`
+    gate.report({ level: 'error', event: 'tools_not_pinned', detail })
+    return null
+  }
 }
 
 async function replyTo(
@@ -100,8 +113,9 @@ async function refusedInput(
   for (const method of inputAsked(octets)) {
     const kind = askOf(method)
     const passed = kind !== null && kind !== 'ping' && served.asks[kind] === 'pass'
-    await gate.recordServerAsk({ server: served.name, method, agent, passed })
-    if (!passed) refused = `The server asks for ${method}, which is not passed on to clients.`
+    const recorded = await gate.recordServerAsk({ server: served.name, method, agent, passed })
+    if (!recorded || !passed)
+      refused = `The server asks for ${method}, which is not passed on to clients.`
   }
   return refused
 }

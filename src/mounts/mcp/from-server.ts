@@ -45,14 +45,14 @@ export function fromServer(parts: Parts) {
 
   async function deliver(octets: Uint8Array, during: number | null): Promise<void> {
     const read = readMessage(octets, MAX_SERVER_MESSAGE)
-    if (!read.ok) return gate.recordServerFault({ server: served.name, fault: read.fault })
+    if (!read.ok) return gate.recordServerFault(served.name, read.fault)
     switch (read.message.kind) {
       case 'request':
         return ask(read.message, aboutOf(during))
       case 'notification':
         return notify(read.message, aboutOf(during))
       case 'response':
-        return gate.recordServerFault({ server: served.name, fault: 'answered_unasked' })
+        return gate.recordServerFault(served.name, 'answered_unasked')
     }
   }
 
@@ -60,8 +60,8 @@ export function fromServer(parts: Parts) {
     const kind = askOf(method)
     if (kind === 'ping') return connection().tell(resultOctets(id, '{}'), NO_HEAD)
     const passed = kind !== null && served.asks[kind] === 'pass' && !asked.has(id.key)
-    await gate.recordServerAsk({ server: served.name, method, agent: parts.agent(), passed })
-    if (!passed) {
+    const ask = { server: served.name, method, agent: parts.agent(), passed }
+    if (!(await gate.recordServerAsk(ask)) || !passed) {
       const error = { code: -32601, message: `${method} is not passed on to clients` }
       return connection().tell(errorOctets(id, JSON.stringify(error)), NO_HEAD)
     }
@@ -72,7 +72,7 @@ export function fromServer(parts: Parts) {
 
   async function notify({ method, params }: Notification, about: RequestId | null): Promise<void> {
     if (!serverMayNotify(method)) {
-      return gate.recordServerFault({ server: served.name, fault: 'notification_unknown' })
+      return gate.recordServerFault(served.name, 'notification_unknown')
     }
     if (method === 'notifications/tools/list_changed') definitions.stale()
     if (method === 'notifications/cancelled') {

@@ -16,7 +16,7 @@ import {
 import { metaMembers, PROGRESS_TOKEN, passesInMeta, withMeta } from '../../core/mcp/meta.js'
 import { clientMayNotify, passes } from '../../core/mcp/methods.js'
 import type { McpConnection, McpEnd } from '../../ports/mcp.js'
-import { malformed, responseIn } from './answer.js'
+import { malformed, protocolError, responseIn } from './answer.js'
 import { governCall } from './call.js'
 import { type ClientKnown, initialized, NOT_YET_KNOWN, toldBy } from './client.js'
 import { createDefinitions } from './definitions.js'
@@ -68,7 +68,7 @@ export function createSession(
   const connection = (): McpConnection => {
     open ??= served.to.connect({
       message: (octets, during) => server.message(octets, during),
-      fault: (fault) => void gate.recordServerFault({ server: served.name, fault }),
+      fault: (fault) => void gate.recordServerFault(served.name, fault),
       closed: (end) => tellEnd(end),
     })
     return open
@@ -132,6 +132,10 @@ export function createSession(
     try {
       const reply = await replyTo(request, flight, sender)
       return flight.cancelled() ? null : reply
+    } catch (error) {
+      const detail = `${served.name} ${request.method}: ${String(error)}`
+      gate.report({ level: 'error', event: 'exchange_failed', detail })
+      return protocolError(request.id, -32603, 'The gate could not process the request.')
     } finally {
       flights.over(flight)
     }
