@@ -1,71 +1,89 @@
 import type { Readable, Writable } from 'node:stream'
 import { splitLines } from '../../core/mcp/lines.js'
-import type { ClientEnd, McpOptions, Sender } from './options.js'
+import type { McpOptions, Sender } from './options.js'
 import type { Session } from './session.js'
 
-/** Of what the client has not taken yet: notifications beyond it are dropped, answers never. */
+/** Of what the client has not taken yet: a server's own messages beyond it are dropped, answers never. */
 const MOST_UNREAD = 16 * 1024 * 1024
 
-export type StdioClient = {
-  /** Resolves when the client has closed its end, and every request before that is answered. */
-  readonly done: Promise<void>
+/** A client at the other end of two pipes: each message is a line. */
+export type Wire = {
+  /** From now on lines go here; those that came before anybody took them come first. */
+  take(line: (octets: Uint8Array) => void): void
+  write(octets: Uint8Array): void
+  /** The same, for what can be lost; false where it was. */
+  offer(octets: Uint8Array): boolean
+  /** Resolves when the client has closed its end. */
+  readonly closed: Promise<void>
 }
 
-/** A client at the other end of two pipes: each message is a line. */
-export function serveStdio(
-  { input, output }: { readonly input: Readable; readonly output: Writable },
-  open: (client: ClientEnd) => Session,
-  sender: Sender,
-  { gate, messageBytes }: Pick<McpOptions, 'gate' | 'messageBytes'>,
-): StdioClient & { readonly session: Session } {
+export function openWire(input: Readable, output: Writable, messageBytes: number): Wire {
+  let taker: ((octets: Uint8Array) => void) | null = null
   let gone = false
-  const write = (octets: Uint8Array): void => {
-    if (gone) return
-    output.write(Buffer.concat([octets, NEWLINE]))
+  const early: Uint8Array[] = []
+  const lines = splitLines(messageBytes)
+  const give = (octets: Uint8Array): void => {
+    if (taker === null) early.push(octets)
+    else taker(octets)
   }
-  const session = open({
-    send(octets) {
-      if (output.writableLength > MOST_UNREAD) {
-        const detail = 'the client does not read; a message of the server to it was dropped'
-        gate.report({ level: 'warn', event: 'message_dropped', detail })
-      } else write(octets)
-    },
+  const closed = new Promise<void>((resolve) => {
+    input.on('data', (piece: Buffer) => {
+      for (const line of lines.push(piece)) {
+        // Longer than any message may be: handed on as what it is, so that it is recorded.
+        if (line.kind === 'too_long') give(new Uint8Array(messageBytes + 1))
+        else if (!isBlank(line.octets)) give(line.octets)
+      }
+    })
+    for (const over of ['end', 'close', 'error']) input.once(over, () => resolve())
   })
+  output.on('error', () => {
+    gone = true
+  })
+  const write = (octets: Uint8Array): void => {
+    if (!gone) output.write(Buffer.concat([octets, NEWLINE]))
+  }
+  return {
+    take(line) {
+      taker = line
+      for (const octets of early.splice(0)) line(octets)
+    },
+    write,
+    offer(octets) {
+      if (output.writableLength > MOST_UNREAD) return false
+      write(octets)
+      return true
+    },
+    closed,
+  }
+}
+
+const NEWLINE = Buffer.from('\n')
+const isBlank = (octets: Uint8Array): boolean =>
+  octets.every((octet) => octet === 0x20 || octet === 0x09 || octet === 0x0d)
+
+/** Answers the lines of a wire out of a session; `idle` resolves when every one so far is answered. */
+export function serveWire(
+  wire: Pick<Wire, 'take' | 'write'>,
+  session: Session,
+  sender: Sender,
+  { gate }: Pick<McpOptions, 'gate'>,
+): { readonly idle: () => Promise<void> } {
   const underway = new Set<Promise<void>>()
-  const take = (octets: Uint8Array): void => {
+  wire.take((octets) => {
     const handled = session
       .handle(octets, sender)
       .then((reply) => {
-        if (reply !== null) write(reply.octets)
+        if (reply !== null) wire.write(reply.octets)
       })
       .catch((error: unknown) =>
         gate.report({ level: 'error', event: 'exchange_failed', detail: String(error) }),
       )
       .finally(() => underway.delete(handled))
     underway.add(handled)
-  }
-  const lines = splitLines(messageBytes)
-  const done = new Promise<void>((resolve) => {
-    const end = (): void => {
-      resolve(Promise.all(underway).then(() => undefined))
-    }
-    input.on('data', (piece: Buffer) => {
-      for (const line of lines.push(piece)) {
-        // Longer than any message may be: handed on as what it is, so that it is recorded.
-        if (line.kind === 'too_long') take(new Uint8Array(messageBytes + 1))
-        else if (!isBlank(line.octets)) take(line.octets)
-      }
-    })
-    input.once('end', end)
-    input.once('close', end)
-    input.once('error', end)
-    output.on('error', () => {
-      gone = true
-    })
   })
-  return { session, done }
+  return {
+    async idle() {
+      while (underway.size > 0) await Promise.all(underway)
+    },
+  }
 }
-
-const NEWLINE = Buffer.from('\n')
-const isBlank = (octets: Uint8Array): boolean =>
-  octets.every((octet) => octet === 0x20 || octet === 0x09 || octet === 0x0d)
