@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { splitLines } from '../../core/mcp/lines.js'
+import { Lines } from '../../core/mcp/lines.js'
 import { errorOctets, type RequestId, readMessage } from '../../core/mcp/message.js'
 import type { Wire } from '../../mounts/mcp/stdio.js'
 import { controlFrame, messageFrame, readFrame } from './frames.js'
@@ -34,22 +34,20 @@ export async function follow(
 ): Promise<Followed> {
   const open = new Map<string, RequestId>()
   let ended: Followed | null = null
-  const lines = splitLines(Number.MAX_SAFE_INTEGER)
+  const lines = new Lines(Number.MAX_SAFE_INTEGER, (octets) => {
+    const frame = readFrame(octets)
+    if (frame?.kind === 'message') answer(frame.octets)
+    else if (frame?.control.say === 'stderr') {
+      process.stderr.write(Buffer.from(frame.control.base64, 'base64'))
+    } else if (frame?.control.say === 'ended' && !frame.control.moved) {
+      ended = { kind: 'ended', code: frame.control.code }
+    }
+  })
   socket.write(controlFrame({ say: 'hello', ...wrapping }))
   for (const octets of opening.lines) socket.write(messageFrame(octets))
   const done = new Promise<Followed>((resolve) => {
     socket.on('error', () => undefined)
-    socket.on('data', (piece: Buffer) => {
-      for (const line of lines.push(piece)) {
-        const frame = line.kind === 'line' ? readFrame(line.octets) : null
-        if (frame?.kind === 'message') answer(frame.octets)
-        else if (frame?.control.say === 'stderr') {
-          process.stderr.write(Buffer.from(frame.control.base64, 'base64'))
-        } else if (frame?.control.say === 'ended' && !frame.control.moved) {
-          ended = { kind: 'ended', code: frame.control.code }
-        }
-      }
-    })
+    socket.on('data', (piece: Buffer) => lines.push(piece))
     socket.once('close', () => resolve(ended ?? { kind: 'lost' }))
   })
   const answer = (octets: Uint8Array): void => {

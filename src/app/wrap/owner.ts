@@ -8,7 +8,7 @@ import type { GateReport } from '../../gate/context.js'
 import { createMetrics } from '../../mounts/admin/routes/metrics.js'
 import { type ClientEnd, MAX_SERVER_MESSAGE, type Sender } from '../../mounts/mcp/options.js'
 import { createSession, type Session } from '../../mounts/mcp/session.js'
-import type { McpEnd } from '../../ports/mcp.js'
+import type { McpEnd, McpListener } from '../../ports/mcp.js'
 import { attachAdmin } from '../admin.js'
 import { systemClock } from '../clock.js'
 import { type ConfiguredGate, createGate } from '../create-gate.js'
@@ -78,9 +78,10 @@ export async function startOwner(
       })
       const started = {
         ...to,
-        connect(listener: Parameters<typeof to.connect>[0]) {
-          child = to.connect(listener)
-          return child
+        connect(listener: McpListener): StdioConnection {
+          const opened = to.connect(listener)
+          child = opened
+          return opened
         },
       }
       const session = createSession(

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { splitLines } from '../../core/mcp/lines.js'
+import { Lines } from '../../core/mcp/lines.js'
 import { serveWire } from '../../mounts/mcp/stdio.js'
 import { controlFrame, type Frame, messageFrame, readFrame } from './frames.js'
 import { exitCodeOf, type Owner, type Wrapped } from './owner.js'
@@ -17,7 +17,6 @@ export function serveInstance(
   let wrapped: Wrapped | null = null
   let idle: () => Promise<void> = async () => undefined
   const early: Uint8Array[] = []
-  const lines = splitLines(messageBytes + BESIDE_BYTES)
   const wire = {
     take(line: (octets: Uint8Array) => void): void {
       taker = line
@@ -69,11 +68,12 @@ export function serveInstance(
   }
 
   let order = Promise.resolve()
+  const lines = new Lines(messageBytes + BESIDE_BYTES, (octets) => {
+    const frame = readFrame(octets)
+    order = order.then(() => take(frame)).catch(() => void socket.destroy())
+  })
   socket.on('data', (piece: Buffer) => {
-    for (const line of lines.push(piece)) {
-      const frame = line.kind === 'line' ? readFrame(line.octets) : null
-      order = order.then(() => take(frame)).catch(() => void socket.destroy())
-    }
+    if (!lines.push(piece)) socket.destroy()
   })
   socket.on('error', () => undefined)
   // Its client is gone with it: what was sent is observed to its end.

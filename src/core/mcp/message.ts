@@ -38,14 +38,16 @@ export type MessageRead =
   | { readonly ok: true; readonly message: Message }
   | {
       readonly ok: false
-      readonly fault: Extract<Malformed, `message_${string}`>
+      readonly fault: MessageFault
       /** Where it could still be read, so that the sender can be told. */
       readonly id: RequestId | null
     }
+/** What one message can have wrong by itself. */
+export type MessageFault = Exclude<Extract<Malformed, `message_${string}`>, 'message_id_in_flight'>
 
 export const NO_PARAMS: Params = { members: [], value: new Map() }
 
-const FAULT_OF: Partial<Record<ParseFailure['code'], Extract<Malformed, `message_${string}`>>> = {
+const FAULT_OF: Partial<Record<ParseFailure['code'], MessageFault>> = {
   duplicate_name: 'message_names_twice',
 }
 const MEMBERS: ReadonlySet<string> = new Set([

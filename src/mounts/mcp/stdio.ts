@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { splitLines } from '../../core/mcp/lines.js'
+import { isBlank, Lines } from '../../core/mcp/lines.js'
 import type { McpOptions, Sender } from './options.js'
 import type { Session } from './session.js'
 
@@ -21,19 +21,20 @@ export function openWire(input: Readable, output: Writable, messageBytes: number
   let taker: ((octets: Uint8Array) => void) | null = null
   let gone = false
   const early: Uint8Array[] = []
-  const lines = splitLines(messageBytes)
   const give = (octets: Uint8Array): void => {
     if (taker === null) early.push(octets)
     else taker(octets)
   }
+  const lines = new Lines(
+    messageBytes,
+    (octets) => {
+      if (!isBlank(octets)) give(octets)
+    },
+    // Longer than any message may be: handed on as what it is, so that it is recorded.
+    () => give(new Uint8Array(messageBytes + 1)),
+  )
   const closed = new Promise<void>((resolve) => {
-    input.on('data', (piece: Buffer) => {
-      for (const line of lines.push(piece)) {
-        // Longer than any message may be: handed on as what it is, so that it is recorded.
-        if (line.kind === 'too_long') give(new Uint8Array(messageBytes + 1))
-        else if (!isBlank(line.octets)) give(line.octets)
-      }
-    })
+    input.on('data', (piece: Buffer) => lines.push(piece))
     for (const over of ['end', 'close', 'error']) input.once(over, () => resolve())
   })
   output.on('error', () => {
@@ -58,9 +59,6 @@ export function openWire(input: Readable, output: Writable, messageBytes: number
 }
 
 const NEWLINE = Buffer.from('\n')
-const isBlank = (octets: Uint8Array): boolean =>
-  octets.every((octet) => octet === 0x20 || octet === 0x09 || octet === 0x0d)
-
 /** Answers the lines of a wire out of a session; `idle` resolves when every one so far is answered. */
 export function serveWire(
   wire: Pick<Wire, 'take' | 'write'>,
