@@ -35,7 +35,7 @@ const PATH = /^\/mcp\/([a-z0-9][a-z0-9_-]{0,63})$/
 /** Streamable HTTP at /mcp/{server}: 2026-07-28 without sessions, the revisions before with them. */
 export function createMcpEndpoint(
   options: EndpointOptions,
-): MountBeside & { close(): Promise<void> } {
+): MountBeside & { close(drainMs: number): Promise<void> } {
   const { gate, servers } = options
   const sessions = createSessions(
     (served, client) => createSession(served, client, options),

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { RequestId } from '../../../core/mcp/message.js'
 import type { ClientEnd, Served } from '../options.js'
 import type { Session } from '../session.js'
@@ -22,6 +23,7 @@ export type HttpSession = {
 export type SessionLimits = { readonly perAgent: number; readonly idleMs: number }
 
 const SWEEP_MS = 1_000
+const DRAIN_LOOK_MS = 20
 /** Messages that wait for a client to open its stream. */
 const MOST_WAITING = 64
 
@@ -98,8 +100,14 @@ export function createSessions(
       return found
     },
     end,
-    async close(): Promise<void> {
+    /** Waits so long for requests that are not answered yet. */
+    async close(drainMs: number): Promise<void> {
       clearInterval(timer)
+      const until = performance.now() + drainMs
+      for (const one of all.values()) one.standing?.end()
+      while (performance.now() < until && [...all.values()].some(({ posts }) => posts.size > 0)) {
+        await pause(DRAIN_LOOK_MS)
+      }
       await Promise.all([...all.values()].map(end))
     },
   }
