@@ -13,6 +13,7 @@ const WORDS = {
   message_names_twice: 'the message names a member twice',
   message_batched: 'several messages came as one; send each by itself',
   message_not_rpc: 'the message is no JSON-RPC 2.0 request',
+  question_misshapen: 'the body is not {"tool": a name, "arguments": an object} and nothing else',
   message_id_in_flight: 'the id of the request is that of another that is not answered yet',
 } as const
 

@@ -7,6 +7,7 @@ import { releaseTo } from '../http/client-outlet.js'
 import { headFault } from '../http/head-fault.js'
 import type { Release } from '../http/hold-and-release.js'
 import { clientTerms } from '../http/hold-terms.js'
+import type { BodyLimits } from '../http/limits.js'
 import { type Body, bodyFromHead, leftUnread, readBody, restOf } from '../http/read-body.js'
 import { type RequestHead, withBody } from '../http/read-request.js'
 import { relay } from '../http/relay.js'
@@ -60,7 +61,8 @@ export async function governExchange(
   const room = identified.kind === 'unknown' ? null : gate.memory.bodyOf(identified.agent)
   let sending: { readonly release: () => Release | null } | null = null
   try {
-    const body = room === null ? leftUnread(req) : await readWhole(head, incoming, options, room)
+    const { body: most } = options.limits
+    const body = room === null ? leftUnread(req) : await readWhole(head, incoming, most, room)
     // What is left of an unread body would be read as the next request's head.
     if (body.kind !== 'read') res.shouldKeepAlive = false
     const { upstreams } = options
@@ -82,20 +84,21 @@ export async function governExchange(
   }
 }
 
-async function readWhole(
+/** The body of a known caller's request, whole, or what is wrong with it. */
+export async function readWhole(
   { method, headers }: RequestHead,
   { req, res, expectsContinue, queue, fault: seen }: Incoming,
-  { limits }: ProxyOptions,
+  limits: BodyLimits,
   room: BodyRoom,
 ): Promise<Body> {
   const fault = seen ?? headFault({ method, headers, httpVersion: req.httpVersion })
   if (fault !== null) return { kind: 'malformed', fault }
   // Its caller left while the request before it on the same connection was answered.
   if (res.destroyed || req.destroyed) return { kind: 'aborted' }
-  const known = bodyFromHead(req, limits.body, room)
+  const known = bodyFromHead(req, limits, room)
   if (known !== null) return known
   if (expectsContinue) res.writeContinue()
-  const reading = readBody(req, limits.body, room, 'last_octet')
+  const reading = readBody(req, limits, room, 'last_octet')
   queue.reading = reading
   try {
     return await reading.body
