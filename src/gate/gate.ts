@@ -2,6 +2,7 @@ import type { Agent } from '../core/call/agent.js'
 import type { Call, Caller } from '../core/call/call.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
 import { upstreamOf } from '../core/manifest/route/match.js'
+import type { RuntimeReport } from '../core/runtime/report.js'
 import type { Dispatch } from '../ports/dispatch.js'
 import type { Identified } from '../ports/identity.js'
 import type { Answer } from './answer/answer.js'
@@ -38,6 +39,9 @@ import {
 import { type PassedThrough, recordPassThrough } from './operate/pass-through.js'
 import { prove } from './operate/prove.js'
 import { type Orphan, recover } from './operate/recover.js'
+import { createPermits, type Permits } from './permit/permits.js'
+import { type Reported, takeReport } from './permit/report.js'
+import { limitUngated } from './permit/ungated-limit.js'
 import { createRead, type Read } from './read.js'
 import { type Acceptance, type Accepted, acceptTool } from './servers/accept-tool.js'
 import { createAsks, type RecordAsk } from './servers/asks.js'
@@ -57,6 +61,8 @@ export type Gate = {
   govern(call: Call, dispatch: Dispatch, identified?: Identified): Promise<Answer>
   /** An action's kept response once more, under the halts and policies of now; null where none is kept. */
   collect(call: Call, agent: Agent, action: Collectable): Promise<Answer | null>
+  /** What a runtime that acted itself says of the act; resolves when that is on record. */
+  takeReport(actionId: string, agent: Agent, report: RuntimeReport): Promise<Reported>
   /** Journalled and durable before it takes effect; effective on the next call and on calls not yet sent. */
   halt(scope: HaltScope, by: string): Promise<void>
   resume(scope: HaltScope, by: string): Promise<void>
@@ -74,7 +80,7 @@ export type Gate = {
   expireDue(): Promise<void>
   /** How the mount sends calls of tools that say `on_approval: dispatch`; runs those already approved. */
   dispatchApproved(dispatchOf: BackgroundDispatch): Promise<void>
-  /** Stops the timer, and waits for what it began. */
+  /** Ends open permits as cut, stops the timer, and waits for what it began. */
   stop(): Promise<void>
   /** A person has seen that a call was blocked, and closes its item. */
   closeBlocked(capsuleId: string, by: ClosedBy): Promise<Closed>
@@ -100,6 +106,8 @@ export type Gate = {
   report(event: GateReport): void
   /** What calls under way may keep in memory, for all mounts of the gate together. */
   readonly memory: Memory
+  /** Leave to act that runtimes hold; `decide` of gate/permit gives it. */
+  readonly permits: Permits
   readonly read: Read
 }
 
@@ -136,15 +144,20 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   const background = createBackground(parts)
   const watch = watchEvidence(parts, boot.backlog)
   const faults = createFaults(parts)
+  const permits = createPermits(parts)
+  const limit = limitUngated(parts)
 
   const gate: Gate = {
     read: createRead(parts, watch),
     report: parts.report,
     memory: createMemory(boot.memory ?? DEFAULT_MEMORY),
+    permits,
     identify: (caller) => identify(caller, parts),
     governs: (method, target) => upstreamOf(world.router, method, target) !== null,
     govern: (call, dispatch, identified) => govern(call, dispatch, parts, identified),
     collect: (call, agent, action) => collect(call, agent, action, parts),
+    takeReport: (actionId, agent, report) =>
+      takeReport(actionId, agent, report, parts, { permits, limit }),
     async resolve(decision) {
       const resolution = await resolve(decision, parts)
       if (resolution.kind === 'recorded' && !resolution.repeated) {
@@ -162,6 +175,8 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
     expireDue: expiry.run,
     dispatchApproved: background.register,
     async stop() {
+      await permits.stop()
+      await limit.stop()
       await watch.stop()
       await expiry.stop()
       await background.idle()

@@ -46,6 +46,9 @@ export function addressOf(call: Call): Address {
 export const destinationOf = (call: ReadCall): string | null =>
   call.kind === 'http' ? call.upstream : null
 
+/** A function's caller runs it itself: the gate lets it act, and has only its word for what came of it. */
+export const isRunByCaller = (call: ReadCall): boolean => call.kind === 'function'
+
 /** The method for logs and metrics; null for calls that have none. */
 export const methodOf = (call: Call): string | null =>
   call.kind === 'function' ? null : call.method

@@ -71,13 +71,18 @@ export function documentDigestsOf(line: Line): readonly EvidenceDigest[] {
   }
 }
 
-function capsuleDigests({ capsule, captured = [] }: LineOf<'CAPSULE'>): readonly EvidenceDigest[] {
+function capsuleDigests({
+  capsule,
+  captured = [],
+  report_digest,
+}: LineOf<'CAPSULE'>): readonly EvidenceDigest[] {
   const { constraints = [], disposition, effect } = capsule
   return [
     ...constraints.flatMap(({ id, evidence_digest }) =>
       named(`capsule.constraints ${id}`, evidence_digest),
     ),
     ...named('capsule.disposition.reason_digest', disposition.reason_digest),
+    ...named('report_digest', report_digest),
     ...captured.flatMap((which) => {
       const name = `dev.capsulegate.${which}_octets` as const
       return named(`capsule.effect.${name}.digest`, effect?.[name]?.digest)

@@ -1,7 +1,7 @@
 import type { Request } from '../../core/mcp/message.js'
 import { resultOctets } from '../../core/mcp/message.js'
 import { OWN_PREFIX } from '../../core/mcp/meta.js'
-import { statusOf } from '../http/own-status.js'
+import { statusOf } from '../http/own/status.js'
 import { protocolError } from './answer.js'
 import type { McpGate, Reply, Sender } from './options.js'
 

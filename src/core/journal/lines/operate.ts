@@ -129,8 +129,13 @@ export const OPERATE_LINES = {
   }),
   REFUSALS_DROPPED: line({
     signed: false,
-    says: 'So many connections of one source were closed unread in a window, because it had sent too many calls without a credential.',
-    members: s.record({ source_hash: s.digest, count: s.count, window_seconds: s.count }),
+    says: 'So many connections of one source were closed unread in a window, because it had sent too many calls without a credential. With `agent`: so many of its reports that no permit covers were not recorded one by one.',
+    members: s.record({
+      source_hash: s.digest,
+      count: s.count,
+      window_seconds: s.count,
+      agent: s.optional(s.anyText),
+    }),
     shown: [],
   }),
   WEBHOOK_DISABLED: line({

@@ -1,5 +1,5 @@
-import type { Plain } from '../../core/json/value.js'
-import type { OwnAction } from '../../gate/answer/own-action.js'
+import type { Plain } from '../../../core/json/value.js'
+import type { OwnAction } from '../../../gate/answer/own-action.js'
 
 /** How an action stands, as its own agent may see it. */
 export function statusOf(own: OwnAction): { [name: string]: Plain } {
