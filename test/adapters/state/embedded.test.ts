@@ -339,3 +339,15 @@ describe('open items, halts and configuration', () => {
     expect(state.config()).toMatchObject(config)
   })
 })
+
+describe('pins', () => {
+  it('are none in a dump of before MCP, which is loaded like any other', async () => {
+    const line = lineWriter(T0)
+    const tools = [{ tool: 'write', definition: sha('d1') }]
+    const state = fold([line('TOOLS_PINNED', { server: 'files', tools })])
+    const { pins, ...older } = state.dump() as { [name: string]: unknown }
+    expect(pins).toHaveLength(1)
+    expect(state.load(JSON.parse(JSON.stringify(older)))).toBeNull()
+    expect(await state.pins()).toEqual([])
+  })
+})
