@@ -90,8 +90,12 @@ export function fromServer(parts: Parts) {
       client.send(notificationOctets(method, cleaned(mapped)), flight.client)
       return
     }
+    const subscription = metaMembers(params.members).find(({ name }) => name === SUBSCRIPTION)
+    const subscriber = flights.withId(Number(subscription?.value))?.client ?? null
+    // Of a subscription that is over: it may have been another client's.
+    if (subscription !== undefined && subscriber === null) return
     const text = params.members.length === 0 ? '' : cleaned(params.members)
-    client.send(notificationOctets(method, text), about ?? subscriberIn(params.members))
+    client.send(notificationOctets(method, text), about ?? subscriber)
   }
 
   /** `_meta` as the client may see it, under the client's own names. */
@@ -106,11 +110,6 @@ export function fromServer(parts: Parts) {
       return flight === undefined ? one : named(SUBSCRIPTION, flight.client.text)
     })
     return named('_meta', `{${inner.map(({ text }) => text).join(',')}}`)
-  }
-
-  function subscriberIn(members: readonly Member[]): RequestId | null {
-    const id = metaMembers(members).find(({ name }) => name === SUBSCRIPTION)
-    return id === undefined ? null : (flights.withId(Number(id.value))?.client ?? null)
   }
 
   function forget(idText: string): void {

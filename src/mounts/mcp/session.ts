@@ -194,10 +194,18 @@ export function createSession(
     }
     const flight = flights.ofClient(keyOf(params.value.get('requestId')))
     if (flight === undefined) return
-    const reason = params.members.filter(({ name }) => name === 'reason').map(({ text }) => text)
-    const text = objectOf([`"requestId":${flight.id}`, ...reason])
+    cancel(
+      flight,
+      params.members.filter(({ name }) => name === 'reason').map(({ text }) => text),
+    )
+  }
+
+  /** What was sent is recorded as cut; the server may stop its work. */
+  function cancel(flight: Flight, reason: readonly string[]): void {
     flight.cancel()
-    connection().tell(notificationOctets(method, text), headOf(method, null))
+    const text = objectOf([`"requestId":${flight.id}`, ...reason])
+    const method = 'notifications/cancelled'
+    connection().tell(notificationOctets(method, text), lineFor(known).headOf(method, null))
   }
 
   async function refuse(fault: Unread, id: RequestId | null, sender: Sender): Promise<Reply> {
@@ -206,7 +214,10 @@ export function createSession(
 
   return {
     handle,
-    cancel: (id) => flights.ofClient(id.key)?.cancel(),
+    cancel(id) {
+      const flight = flights.ofClient(id.key)
+      if (flight !== undefined) cancel(flight, [])
+    },
     async close() {
       await open?.close()
       await server.settled()
