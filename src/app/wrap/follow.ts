@@ -2,8 +2,9 @@ import { connect, type Socket } from 'node:net'
 import { Lines } from '../../core/mcp/lines.js'
 import { errorOctets, type RequestId, readMessage } from '../../core/mcp/message.js'
 import type { Wire } from '../../mounts/mcp/stdio.js'
+import type { Wrapping } from './command.js'
 import { controlFrame, messageFrame, readFrame } from './frames.js'
-import { socketPath, type Wrapping } from './owner.js'
+import { socketPath } from './owner.js'
 
 /** What the client has said at its beginning, for another instance to hear. */
 export type Opening = { readonly lines: Uint8Array[]; readonly unheard: Set<string> }

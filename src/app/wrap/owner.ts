@@ -1,32 +1,19 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { rmSync } from '../../adapters/disk/files.js'
-import { createStdioServer, type StdioConnection } from '../../adapters/stdio/server.js'
 import type { GateConfig } from '../../config/model.js'
 import type { GateReport } from '../../gate/context.js'
 import { createMetrics } from '../../mounts/admin/routes/metrics.js'
-import { type ClientEnd, MAX_SERVER_MESSAGE, type Sender } from '../../mounts/mcp/options.js'
-import { createSession, type Session } from '../../mounts/mcp/session.js'
-import type { McpEnd, McpListener } from '../../ports/mcp.js'
 import { attachAdmin } from '../admin.js'
 import { systemClock } from '../clock.js'
 import { type ConfiguredGate, createGate } from '../create-gate.js'
-import { DEFAULT_TERMS, servedAs } from '../mcp/served.js'
-import type { Hello } from './frames.js'
+import { createWrapper, type Wrapper } from './command.js'
 import { serveInstance } from './serve-instance.js'
 
-/** A command to put behind the gate, and for whom. */
-export type Wrapping = Omit<Hello, 'say'>
-export type Wrapped = {
-  readonly session: Session
-  readonly sender: Sender
-  kill(signal: NodeJS.Signals): void
-}
 export type Owner = {
   readonly gate: ConfiguredGate
   /** Starts the command and opens a session with it. */
-  wrap(wrapping: Wrapping, client: ClientEnd, stderr: (chunk: Uint8Array) => void): Promise<Wrapped>
+  readonly wrap: Wrapper
   /** Ends what other instances have here, with word that they go on by themselves. */
   close(): Promise<void>
 }
@@ -52,51 +39,12 @@ export async function startOwner(
     const link = judged === 'by_files' ? await openAdmin(gate, config, report, attached) : null
     const owner: Owner = {
       gate,
-      wrap: (wrapping, client, stderr) => wrap(wrapping, client, stderr),
+      wrap: createWrapper(gate, config, { link, report }),
       async close() {
         await Promise.all([...instances].map((one) => one.leave()))
         for (const one of attached) await one.close()
         await gate.close()
       },
-    }
-    async function wrap(
-      { name, agent, command, args, cwd, env }: Wrapping,
-      client: ClientEnd,
-      stderr: (chunk: Uint8Array) => void,
-    ): Promise<Wrapped> {
-      let child: StdioConnection | null = null
-      const maxMessageBytes = MAX_SERVER_MESSAGE
-      const to = createStdioServer({
-        name,
-        command,
-        args,
-        cwd,
-        env,
-        maxMessageBytes,
-        stderr,
-        report,
-      })
-      const started = {
-        ...to,
-        connect(listener: McpListener): StdioConnection {
-          const opened = to.connect(listener)
-          child = opened
-          return opened
-        },
-      }
-      const session = createSession(
-        servedAs(name, config.mcp[name] ?? DEFAULT_TERMS, started),
-        client,
-        {
-          gate,
-          hashing: nodeCrypto,
-          messageBytes: config.limits.body_bytes,
-          approvalLink: (id) => (link === null ? null : `${link}/approvals/${id}`),
-        },
-      )
-      const caller = { bearer: null, certificate: null, asserted: agent, source: 'stdio' }
-      const sender = { caller, identified: await gate.identify(caller) }
-      return { session, sender, kill: (signal) => child?.kill(signal) }
     }
     attached.push(
       await listenFor(config.data_dir, (socket) => {
@@ -149,13 +97,4 @@ async function listenFor(
         server.close(() => resolve())
       }),
   }
-}
-
-/** The exit code of the command, as a shell would tell it. */
-export const exitCodeOf = ({ code, signal, why }: McpEnd): number => {
-  if (typeof code === 'number') return code
-  if (signal === 'SIGINT') return 130
-  if (signal === 'SIGTERM') return 143
-  if (signal === 'SIGHUP') return 129
-  return why === 'start_failed' ? 127 : 1
 }

@@ -4,8 +4,9 @@ import { GateError } from '../../core/error.js'
 import { readMessage } from '../../core/mcp/message.js'
 import type { GateReport } from '../../gate/context.js'
 import { serveWire, type Wire } from '../../mounts/mcp/stdio.js'
+import { exitCodeOf, type Wrapping } from './command.js'
 import { follow, type Opening, reachOwner } from './follow.js'
-import { exitCodeOf, type Owner, startOwner, type Wrapping } from './owner.js'
+import { type Owner, startOwner } from './owner.js'
 
 export type WrapOptions = {
   readonly judged: 'by_files' | 'by_nothing'

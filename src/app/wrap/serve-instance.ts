@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
 import { Lines } from '../../core/mcp/lines.js'
 import { serveWire } from '../../mounts/mcp/stdio.js'
+import { exitCodeOf, type Wrapped } from './command.js'
 import { controlFrame, type Frame, messageFrame, readFrame } from './frames.js'
-import { exitCodeOf, type Owner, type Wrapped } from './owner.js'
+import type { Owner } from './owner.js'
 
 /** Room for the frame around a message, and for an environment. */
 const BESIDE_BYTES = 1024 * 1024

@@ -1,3 +1,4 @@
+import type { BackgroundDispatch } from '../../gate/approval/run-approved.js'
 import type { Identified } from '../../ports/identity.js'
 import type { RequestHead } from './read-request.js'
 import type { Incoming } from './read-whole.js'
@@ -5,6 +6,8 @@ import type { Incoming } from './read-whole.js'
 /** A mount that shares the listener of another: it takes what is under its own paths, and nothing else. */
 export type MountBeside = {
   takes(target: string): boolean
+  /** How it sends a call whose caller has gone; null: it cannot. */
+  readonly background: BackgroundDispatch
   /** Resolves when the exchange is over. Nothing of the body is read yet. */
   serve(head: RequestHead, identified: Identified, incoming: Incoming): Promise<void>
 }

@@ -12,12 +12,14 @@ import type { Flight } from './flights.js'
 import type { Line } from './line.js'
 import type { McpOptions, Reply, Sender } from './options.js'
 import { readCall } from './read-call.js'
+import type { Tasks } from './tasks.js'
 import { type ClientAbilities, waitingReply } from './waiting.js'
 
 export type Calling = Line &
   Pick<McpOptions, 'approvalLink'> & {
     readonly modern: boolean
     readonly abilities: ClientAbilities
+    readonly tasks: Tasks
     readonly askServer: AskServer
     readonly refuse: (fault: Extract<Malformed, `message_${string}`>) => Promise<Reply>
   }
@@ -54,6 +56,9 @@ export async function governCall(
     method: request.method,
     modern: calling.modern,
     typed: tool?.typed ?? false,
+  }
+  if (answer.kind === 'executed') {
+    await calling.tasks.seen(answer, request.method, request.params.value)
   }
   return replyTo(answer, asked, { resumes: read.resumes, more }, calling)
 }

@@ -20,6 +20,8 @@ export type McpGate = Pick<
   | 'recordServerAsk'
   | 'recordServerFault'
   | 'recordTaskResult'
+  | 'permits'
+  | 'takeReport'
 >
 
 /** An MCP server as the operator configured it. */

@@ -1,42 +1,146 @@
-import type { Request } from '../../core/mcp/message.js'
-import { resultOctets } from '../../core/mcp/message.js'
+import { utf8 } from '../../core/bytes/text.js'
+import type { Agent } from '../../core/call/agent.js'
+import type { FunctionCall } from '../../core/call/call.js'
+import { objectOf, type Request, resultOctets } from '../../core/mcp/message.js'
 import { OWN_PREFIX } from '../../core/mcp/meta.js'
+import { readQuestion } from '../../core/runtime/question.js'
+import { readReport } from '../../core/runtime/report.js'
+import { decide } from '../../gate/permit/decide.js'
 import { statusOf } from '../http/own/status.js'
-import { protocolError } from './answer.js'
-import type { McpGate, Reply, Sender } from './options.js'
+import { type Asked, protocolError, refusal, released } from './answer.js'
+import type { McpGate, Reply, Sender, Served } from './options.js'
+import { unreadCall } from './unread.js'
 
-/** `/.gate/v1` for clients that have no HTTP: an agent's own actions, and nothing of any server. */
+/** `/.gate/v1` for clients that have no HTTP: verdicts, reports, and an agent's own actions. No server sees them. */
 export const isOwnMethod = (method: string): boolean => method.startsWith(OWN_PREFIX)
 
-const METHODS = {
-  status: `${OWN_PREFIX}actions/get`,
-  withdraw: `${OWN_PREFIX}actions/withdraw`,
-} as const
+type Asking = {
+  readonly request: Request
+  readonly agent: Agent
+  readonly sender: Sender
+  readonly gate: McpGate
+  readonly served: Served
+}
+const METHODS: Readonly<Record<string, (asking: Asking) => Promise<Reply>>> = {
+  [`${OWN_PREFIX}actions/get`]: (asking) => withAction(asking, status),
+  [`${OWN_PREFIX}actions/result`]: (asking) => withAction(asking, result),
+  [`${OWN_PREFIX}actions/withdraw`]: (asking) => withAction(asking, withdraw),
+  [`${OWN_PREFIX}decide`]: permit,
+  [`${OWN_PREFIX}report`]: (asking) => withAction(asking, report),
+}
 
+export async function ownReply(
+  request: Request,
+  sender: Sender,
+  of: { readonly gate: McpGate; readonly served: Served },
+): Promise<Reply> {
+  const { identified: agent } = sender
+  const method = Object.hasOwn(METHODS, request.method) ? METHODS[request.method] : undefined
+  if (method === undefined || agent.kind !== 'known') {
+    return protocolError(request.id, -32601, `The gate has no method ${request.method}.`)
+  }
+  return method({ request, agent, sender, ...of })
+}
+
+const wrong = ({ request }: Asking, said: string): Reply => protocolError(request.id, -32602, said)
+const right = ({ request }: Asking, value: object): Reply => ({
+  octets: resultOctets(request.id, JSON.stringify({ resultType: 'complete', ...value })),
+  status: 200,
+  problem: null,
+  code: null,
+})
 const NOT_FOUND = 'There is no such action, or it is not yours.'
 
-export async function ownReply(request: Request, sender: Sender, gate: McpGate): Promise<Reply> {
-  const { id, method, params } = request
-  const actionId = params.value.get('action_id')
-  const { identified } = sender
-  if (identified.kind !== 'known' || typeof actionId !== 'string') {
-    return protocolError(id, -32602, 'params need action_id.')
+function withAction(
+  asking: Asking,
+  then: (asking: Asking, actionId: string) => Promise<Reply>,
+): Promise<Reply> {
+  const id = asking.request.params.value.get('action_id')
+  return typeof id === 'string'
+    ? then(asking, id)
+    : Promise.resolve(wrong(asking, 'params need action_id.'))
+}
+
+async function status(asking: Asking, actionId: string): Promise<Reply> {
+  const own = await asking.gate.read.ownAction(actionId, asking.agent.agent)
+  return own === null ? wrong(asking, NOT_FOUND) : right(asking, statusOf(own))
+}
+
+/** The kept answer of a call, as the call itself would have been given it. */
+async function result(asking: Asking, actionId: string): Promise<Reply> {
+  const { gate, agent, sender, served, request } = asking
+  const own = await gate.read.ownAction(actionId, agent.agent)
+  if (own === null) return wrong(asking, NOT_FOUND)
+  const call = unreadCall('unread', served.name, sender)
+  const kept = own.concluded === null ? null : await gate.collect(call, agent, own.concluded)
+  if (kept === null) return wrong(asking, 'There is no result to collect.')
+  const asked: Asked = { id: request.id, method: 'tools/call', modern: true, typed: true }
+  if (kept.kind === 'replayed') {
+    return released(kept, kept.response.body, asked, served) ?? wrong(asking, 'It is no message.')
   }
-  if (method === METHODS.withdraw) {
-    const done = await gate.withdraw(actionId, identified.agent)
-    if (done.kind === 'refused') {
-      return protocolError(id, -32602, done.why === 'unknown' ? NOT_FOUND : 'It is not open.')
-    }
-  } else if (method !== METHODS.status) {
-    return protocolError(id, -32601, `The gate has no method ${method}.`)
-  }
-  const own = await gate.read.ownAction(actionId, identified.agent)
-  return own === null
-    ? protocolError(id, -32602, NOT_FOUND)
-    : {
-        octets: resultOctets(id, JSON.stringify(statusOf(own))),
-        status: 200,
-        problem: null,
-        code: null,
+  return 'problem' in kept ? refusal(kept.problem, asked) : wrong(asking, NOT_FOUND)
+}
+
+async function withdraw(asking: Asking, actionId: string): Promise<Reply> {
+  const done = await asking.gate.withdraw(actionId, asking.agent.agent)
+  if (done.kind !== 'refused') return status(asking, actionId)
+  return wrong(
+    asking,
+    done.why === 'unknown' ? NOT_FOUND : 'It is over, halted or being concluded.',
+  )
+}
+
+const besides = ({ request }: Asking, ...names: readonly string[]): Uint8Array =>
+  utf8(
+    objectOf(
+      request.params.members
+        .filter(({ name }) => name !== '_meta' && !names.includes(name))
+        .map(({ text }) => text),
+    ),
+  )
+
+/** May I do this? The call lives on until it is reported or over. */
+async function permit(asking: Asking): Promise<Reply> {
+  const { gate, agent, sender, request, served } = asking
+  const question = readQuestion(besides(asking))
+  const call: FunctionCall | ReturnType<typeof unreadCall> = question.ok
+    ? {
+        kind: 'function',
+        tool: question.tool,
+        argumentsJson: question.argumentsJson,
+        caller: sender.caller,
+        idempotencyKey: null,
+        approvalId: null,
+        waitSeconds: 0,
       }
+    : unreadCall(question.fault, served.name, sender)
+  const answer = await decide(gate, call, agent).told
+  if (answer.kind === 'permit') {
+    const { actionId: action_id, deadline } = answer
+    return right(asking, { verdict: 'permit', action_id, deadline })
+  }
+  const asked: Asked = { id: request.id, method: request.method, modern: true, typed: true }
+  return 'problem' in answer
+    ? refusal(answer.problem, asked)
+    : wrong(asking, 'It was answered before.')
+}
+
+async function report(asking: Asking, actionId: string): Promise<Reply> {
+  const read = readReport(besides(asking, 'action_id'))
+  if (!read.ok) return wrong(asking, read.fault)
+  const reported = await asking.gate.takeReport(actionId, asking.agent, read.report)
+  const { id, method } = asking.request
+  switch (reported.kind) {
+    case 'recorded': {
+      const { verdict, capsuleId: capsule_id } = reported
+      return right(asking, { action_id: actionId, verdict, capsule_id })
+    }
+    case 'over':
+      return wrong(asking, 'There is nothing more to report of it.')
+    case 'too_many':
+      return wrong(asking, 'Too many reports that no permit covers; ask before you act.')
+    case 'refused':
+    case 'unrecorded':
+      return refusal(reported.problem, { id, method, modern: true, typed: true })
+  }
 }

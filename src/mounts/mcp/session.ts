@@ -33,6 +33,7 @@ import {
 } from './options.js'
 import { isOwnMethod, ownReply } from './own-methods.js'
 import { passOn } from './pass.js'
+import { createTasks } from './tasks.js'
 import { recordUnread, type Unread } from './unread.js'
 
 /** One client's dealings with one server. */
@@ -58,6 +59,7 @@ export function createSession(
   const { gate, hashing, messageBytes } = options
   const flights = createFlights()
   const definitions = createDefinitions(served, gate, hashing)
+  const tasks = createTasks(gate)
   let open: McpConnection | null = null
   let agent = ''
   let known = NOT_YET_KNOWN
@@ -143,7 +145,7 @@ export function createSession(
 
   async function replyTo(request: Request, flight: Flight, sender: Sender): Promise<Reply> {
     const { method } = request
-    if (isOwnMethod(method)) return ownReply(request, sender, gate)
+    if (isOwnMethod(method)) return ownReply(request, sender, { gate, served })
     const telling = toldBy(request) ?? known
     const line = lineFor(telling)
     if (passes(method, telling.modern ? 'modern' : 'legacy')) {
@@ -155,6 +157,7 @@ export function createSession(
       ...line,
       ...telling,
       approvalLink: options.approvalLink,
+      tasks,
       askServer: (asked, members) => askServer(asked, members, request, line),
       refuse: (fault) => refuse(fault, request.id, sender),
     })

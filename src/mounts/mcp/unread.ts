@@ -1,4 +1,4 @@
-import type { UnreadBody } from '../../core/call/call.js'
+import type { McpCall, UnreadBody } from '../../core/call/call.js'
 import type { Malformed } from '../../core/call/malformed.js'
 import type { Answer } from '../../gate/answer/answer.js'
 import { type Dispatch, notSent } from '../../ports/dispatch.js'
@@ -13,29 +13,24 @@ const KINDS = ['too_large', 'unread', 'no_room', 'aborted'] as const
 const isKind = (fault: Unread): fault is Kind => KINDS.some((kind) => kind === fault)
 
 /** A message that was not read as a call could have been one: it is refused and recorded as what it was. */
-export function recordUnread(
+export const recordUnread = (
   fault: Unread,
   server: string,
-  { caller, identified }: Sender,
+  sender: Sender,
   gate: Pick<McpGate, 'govern'>,
-): Promise<Answer> {
-  const body: UnreadBody = isKind(fault) ? { kind: fault } : { kind: 'malformed', fault }
-  return gate.govern(
-    {
-      kind: 'mcp',
-      server,
-      method: '',
-      name: null,
-      body,
-      more: '',
-      meta: '',
-      definition: null,
-      caller,
-      idempotencyKey: null,
-      approvalId: null,
-      waitSeconds: 0,
-    },
-    NEVER,
-    identified,
-  )
-}
+): Promise<Answer> => gate.govern(unreadCall(fault, server, sender), NEVER, sender.identified)
+
+export const unreadCall = (fault: Unread, server: string, { caller }: Sender): McpCall => ({
+  kind: 'mcp',
+  server,
+  method: '',
+  name: null,
+  body: isKind(fault) ? { kind: fault } : { kind: 'malformed', fault },
+  more: '',
+  meta: '',
+  definition: null,
+  caller,
+  idempotencyKey: null,
+  approvalId: null,
+  waitSeconds: 0,
+})

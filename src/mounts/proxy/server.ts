@@ -139,9 +139,10 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
 
   return {
     async listen(port: number, host: string): Promise<AddressInfo> {
+      const background = backgroundDispatch(options, cutOff.signal)
       const address = await listen(server, 'data', port, host)
       gate
-        .dispatchApproved(backgroundDispatch(options, cutOff.signal))
+        .dispatchApproved((call) => background(call) ?? options.beside?.background(call) ?? null)
         .catch((error: unknown) =>
           report({ level: 'error', event: 'approved_not_dispatched', detail: String(error) }),
         )

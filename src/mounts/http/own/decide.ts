@@ -22,7 +22,7 @@ export async function answerDecide(
   gate: Gate,
 ): Promise<void> {
   const { told, over } = decide(gate, callOf(head, body), caller)
-  over.then(() => room.giveBack())
+  void over.then(() => room.giveBack())
   const answer = await told
   if (answer.kind !== 'permit') return respond(answer, res, null, restOf(body))
   const { actionId, deadline } = answer

@@ -8,6 +8,7 @@ import type { BodyLimits } from '../../http/limits.js'
 import type { RequestHead } from '../../http/read-request.js'
 import { type Incoming, readWhole } from '../../http/read-whole.js'
 import { malformed } from '../answer.js'
+import { backgroundOver } from '../background.js'
 import type { McpOptions, Sender, Served } from '../options.js'
 import { createSession } from '../session.js'
 import { recordUnread, type Unread } from '../unread.js'
@@ -136,6 +137,7 @@ export function createMcpEndpoint(
 
   return {
     takes: (target) => PATH.test(target) || isMetadata(target),
+    background: backgroundOver(servers, gate),
     serve,
     close: sessions.close,
   }
