@@ -1,89 +1,29 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import fc from 'fast-check'
-import type { Capsule } from '../../../src/core/capsule/model.js'
 import { MOST_PERMITS } from '../../../src/gate/permit/permits.js'
-import { MOST_UNGATED } from '../../../src/gate/permit/ungated-limit.js'
-import { MOST_REPORTED } from '../../../src/mounts/http/own/report.js'
 import { decide as decideAs, person } from '../../support/approvals.js'
-import { draws } from '../../support/draws.js'
-import { answering, rawUpstream } from '../../support/raw-upstream.js'
+import { AUTH, ask, get, post, rawClient, type Stand } from './harness.js'
 import {
-  AUTH,
-  ask,
-  get,
-  JSON_TYPE,
-  OTHER_TOKEN,
-  post,
-  type RawAnswer,
-  rawClient,
-  type Stand,
-  startStand,
-  TOKEN,
-} from './harness.js'
+  asOther,
+  capsuleOf,
+  codeOf,
+  json,
+  permit,
+  question,
+  reporting,
+  startRuntimes,
+  written,
+} from './runtimes.js'
 
-/** Verdicts for runtimes that act themselves, over real sockets: the gate sends nothing to anybody. */
-const MANIFEST = `id: com.acme.hook
-tools:
-  Bash:
-    args: {command: string, amount: {type: decimal, optional: true}}
-    deadlines: {total_ms: 60000}
-    constraints:
-      no_removal: {command: {matches: "[^;]*"}}
-  Quick:
-    args: {command: string}
-    deadlines: {total_ms: 150}
-  Kept:
-    args: {command: string}
-    capture: full
-    subject: command
-  pay:
-    match: POST /pay
-    args: {amount: decimal}
-`
-const POLICY = `@id("all") permit (principal, action, resource)
-unless { action == Action::"dev.capsulegate.canary" };
-@id("not-quick") forbid (principal == Agent::"other", action == Action::"Quick", resource);
-@id("large") @hem("required") forbid (principal, action == Action::"Bash", resource)
-when { if context.args has amount then context.args.amount.greaterThan(decimal("100.0")) else false }
-unless { context.approval.granted };
-`
-const SECRET = 'zq7-private'
+/** `POST /.gate/v1/decide`: permits, and calls that get none. */
 let stand: Stand
-const start = (more: Partial<Parameters<typeof startStand>[0]> = {}): Promise<Stand> =>
-  startStand({ upstream: 'http://127.0.0.1:9', manifest: MANIFEST, policy: POLICY, ...more })
 beforeAll(async () => {
-  stand = await start()
+  stand = await startRuntimes()
 })
 afterAll(() => stand.close())
 const own: Stand[] = []
 afterEach(async () => {
   for (const each of own.splice(0)) await each.close()
 })
-
-type Asked = { readonly tool?: string; readonly args?: object; readonly head?: string }
-const question = ({ tool = 'Bash', args = { command: 'ls' }, head = '' }: Asked = {}): string =>
-  post('/.gate/v1/decide', JSON.stringify({ tool, arguments: args }), JSON_TYPE + head)
-const reporting = (id: string, body: unknown = { ok: true }): string =>
-  post(`/.gate/v1/actions/${id}/report`, JSON.stringify(body), JSON_TYPE)
-const asOther = (request: string): string => request.replace(TOKEN, OTHER_TOKEN)
-const json = ({ body }: RawAnswer): { [name: string]: unknown } => JSON.parse(body.toString())
-async function permit(at: Stand = stand, asked: Asked = {}): Promise<string> {
-  const answer = await ask(at.port, question(asked))
-  expect([answer.status, json(answer).verdict]).toEqual([200, 'permit'])
-  return String(json(answer).action_id)
-}
-const capsuleOf = async (id: string, at: Stand = stand): Promise<Capsule | undefined> =>
-  (await at.capsules()).find(({ action_id }) => action_id === id)
-const written = (at: Stand): Promise<Capsule> =>
-  new Promise((resolve) => {
-    const stop = at.gate.data.subscribe((line) => {
-      if (line.type !== 'CAPSULE') return
-      stop()
-      resolve(line.capsule)
-    })
-  })
 
 describe('a permit', () => {
   it('is given when its dispatch line is durable, and its capsule follows at the report', async () => {
@@ -103,13 +43,13 @@ describe('a permit', () => {
       agent: 'bot',
       acts: 'runtime',
     })
-    expect(await capsuleOf(String(id))).toBeUndefined()
+    expect(await capsuleOf(stand, String(id))).toBeUndefined()
     const status = await ask(stand.port, get(`/.gate/v1/actions/${id}`))
     expect(json(status)).toMatchObject({ state: 'in_flight', verdict: null })
 
     const reported = await ask(stand.port, reporting(String(id)))
     expect(reported.status).toBe(200)
-    const capsule = await capsuleOf(String(id))
+    const capsule = await capsuleOf(stand, String(id))
     expect(json(reported)).toEqual({
       action_id: id,
       verdict: 'executed',
@@ -128,7 +68,7 @@ describe('a permit', () => {
     const id = await permit(stand, { args: { command: 'make' } })
     const reported = await ask(stand.port, reporting(id, { ok: false }))
     expect([reported.status, json(reported).verdict]).toEqual([200, 'errored'])
-    expect(await capsuleOf(id)).toMatchObject({
+    expect(await capsuleOf(stand, id)).toMatchObject({
       disposition: { verdict_class: 'errored', decision: 'accept' },
       effect: { status: 'dispatched', effect_attestation: 'runtime_claimed' },
     })
@@ -165,258 +105,6 @@ describe('a permit', () => {
     const all = (await client.closed()).toString()
     expect(all.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3)
     expect(all).toContain('"state":"concluded"')
-  })
-})
-
-describe('what a runtime claims', () => {
-  const claimed = {
-    result: { cost: 0.25, of: SECRET },
-    diff: `+${SECRET}`,
-    stdout: SECRET,
-    stderr: '',
-    usage: { input_tokens: 12 },
-    model: 'some-model',
-    parent_action: '01900000-0000-7000-8000-000000000001',
-  }
-
-  it('is in the evidence, exactly as it was sent and bound by digest, and nowhere in the open', async () => {
-    const id = await permit()
-    await ask(stand.port, reporting(id, { ok: true, claimed }))
-    const found = await stand.gate.data.evidence.byAction(id)
-    if (found.state !== 'present') throw new Error(found.state)
-    const part = found.value.find(({ name }) => name === 'claimed')
-    expect(part?.value).toMatchObject({ ok: true, claimed: JSON.stringify(claimed) })
-    const line = (await stand.lines()).find(
-      ({ type, capsule }) => type === 'CAPSULE' && (capsule as Capsule).action_id === id,
-    )
-    expect(line?.report_digest).toBe(part?.digest)
-    expect(await stand.gate.read.absentEvidence(id)).toEqual([])
-    expect(JSON.stringify(await stand.lines())).not.toContain(SECRET)
-    expect(stand.reports.join()).not.toContain(SECRET)
-  })
-
-  it('is encrypted, under the key of the subject where the tool names one', async () => {
-    const at = await start()
-    own.push(at)
-    const id = await permit(at, { tool: 'Kept', args: { command: 'ada' } })
-    await ask(at.port, reporting(id, { ok: true, claimed }))
-    const folder = join(at.dir, 'data', 'evidence')
-    const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    for (const file of files.filter((entry) => entry.isFile())) {
-      expect(readFileSync(join(file.parentPath, file.name)).includes(SECRET)).toBe(false)
-    }
-    await at.gate.erase({ subject: 'ada' }, 'ops')
-    expect((await at.gate.data.evidence.byAction(id)).state).toBe('erased')
-  })
-
-  it('is bounded, and a report that cannot be read ends nothing', async () => {
-    const id = await permit()
-    const long = reporting(id, { ok: true, claimed: { stdout: 'x'.repeat(MOST_REPORTED) } })
-    expect([413, 'report_too_large']).toEqual(await codeOf(long))
-    expect(await codeOf(reporting(id, { ok: 'yes' }))).toEqual([400, 'report_malformed'])
-    expect(await codeOf(reporting(id, { ok: true, claimed: { confirmed: true } }))).toEqual([
-      400,
-      'report_malformed',
-    ])
-    const twice = reporting(id).replace(JSON_TYPE, JSON_TYPE + JSON_TYPE)
-    expect(await codeOf(twice)).toEqual([400, 'report_malformed'])
-    const fits = { ok: true, claimed: { stdout: 'x'.repeat(MOST_REPORTED - 100) } }
-    expect((await ask(stand.port, reporting(id, fits))).status).toBe(200)
-  })
-})
-const codeOf = async (request: string, at: Stand = stand): Promise<unknown[]> => {
-  const answer = await ask(at.port, request)
-  return [answer.status, json(answer).code]
-}
-
-describe('a report', () => {
-  it('is taken once, and the second is told which capsule it came too late for', async () => {
-    const id = await permit()
-    const first = await ask(stand.port, reporting(id, { ok: false }))
-    const { result, capsules } = await stand.after(() => ask(stand.port, reporting(id)))
-    expect(capsules).toEqual([])
-    expect(json(result)).toMatchObject({
-      status: 409,
-      code: 'report_over',
-      capsule_id: json(first).capsule_id,
-    })
-    expect((await capsuleOf(id))?.disposition.verdict_class).toBe('errored')
-  })
-
-  it('of many at once wins exactly once, and the others name the winner’s capsule', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.boolean(), { minLength: 2, maxLength: 9 }), async (oks) => {
-        const id = await permit()
-        const answers = await Promise.all(oks.map((ok) => ask(stand.port, reporting(id, { ok }))))
-        const won = answers.filter(({ status }) => status === 200)
-        expect(won).toHaveLength(1)
-        const winner = answers.findIndex(({ status }) => status === 200)
-        const capsules = (await stand.capsules()).filter(({ action_id }) => action_id === id)
-        expect(capsules).toHaveLength(1)
-        const [{ capsule_id, disposition }] = capsules as [Capsule]
-        expect(disposition.verdict_class).toBe(oks[winner] === true ? 'executed' : 'errored')
-        for (const answer of answers) {
-          expect(json(answer).capsule_id).toBe(capsule_id)
-          expect([200, 409]).toContain(answer.status)
-        }
-      }),
-      { numRuns: draws(60, 12) },
-    )
-  })
-
-  it('at the very deadline wins or comes too late, and never both', async () => {
-    const at = await start()
-    own.push(at)
-    for (let round = 0; round < draws(20, 5); round++) {
-      const answer = await ask(at.port, question({ tool: 'Quick' }))
-      const { action_id: id, deadline } = json(answer) as { action_id: string; deadline: string }
-      const client = await rawClient(at.port)
-      const request = reporting(id)
-      client.send(request.slice(0, -1))
-      // The last octet is on its way when the time is up.
-      await new Promise((resolve) => setTimeout(resolve, Date.parse(deadline) - Date.now()))
-      client.send(request.slice(-1))
-      const got = (await client.closed()).toString()
-      const capsule = await capsuleOf(id, at)
-      expect([
-        /^HTTP\/1\.1 200/.test(got) ? 'executed' : 'timeout',
-        got.includes(capsule?.capsule_id ?? 'none'),
-      ]).toEqual([capsule?.disposition.verdict_class, true])
-    }
-  })
-
-  it('of a call that the gate sends itself is not the runtime’s to make', async () => {
-    const body = '{"ok":true}'
-    const tool = await rawUpstream(
-      answering(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`),
-    )
-    const at = await start({ upstream: tool.origin })
-    own.push(at)
-    const pay = post('/pay', '{"amount":"5"}', JSON_TYPE)
-    const done = await ask(at.port, pay)
-    expect(done.status).toBe(200)
-    const late = await ask(at.port, reporting(done.headers.get('gate-action') ?? ''))
-    expect(json(late)).toMatchObject({
-      status: 409,
-      capsule_id: done.headers.get('gate-capsule'),
-    })
-    await tool.close()
-    // Nothing was sent, so nothing was let run.
-    const failed = await ask(at.port, pay)
-    expect(failed.status).toBe(503)
-    const id = failed.headers.get('gate-action') ?? ''
-    expect(await codeOf(reporting(id), at)).toEqual([404, 'ungated_report'])
-  })
-})
-
-describe('a report that no permit covers', () => {
-  it('is recorded as that: rejected, errored, and nothing claimed of how it was judged', async () => {
-    const id = '01900000-0000-7000-8000-00000000beef'
-    const body = { ok: true, claimed: { stdout: SECRET } }
-    const { result, capsules } = await stand.after(() => ask(stand.port, reporting(id, body)))
-    expect(capsules).toHaveLength(1)
-    const [capsule] = capsules as [Capsule]
-    expect(capsule).toMatchObject({
-      action_type: 'fyi',
-      developer: 'bot/1',
-      assurance: { effect_mode: 'dispatched_unconfirmed' },
-      disposition: {
-        decision: 'reject',
-        approver: 'policy',
-        human_disposed: false,
-        verdict_class: 'errored',
-      },
-      effect: {
-        type: 'dev.capsulegate.ungated',
-        status: 'dispatched',
-        effect_attestation: 'runtime_claimed',
-      },
-    })
-    for (const name of ['policy_digest', 'manifest_digest', 'mode'] as const) {
-      expect(capsule).not.toHaveProperty(`dev.capsulegate.${name}`)
-    }
-    expect(capsule).not.toHaveProperty('constraints')
-    expect(json(result)).toMatchObject({
-      status: 404,
-      code: 'ungated_report',
-      verdict: 'errored',
-      capsule_id: capsule.capsule_id,
-      reported_action: id,
-      dispatched: true,
-    })
-    const found = await stand.gate.data.evidence.byAction(capsule.action_id)
-    if (found.state !== 'present') throw new Error(found.state)
-    expect(found.value.find(({ name }) => name === 'claimed')?.value).toMatchObject({
-      action_id: id,
-      ok: true,
-      claimed: JSON.stringify(body.claimed),
-    })
-    expect(JSON.stringify(await stand.lines())).not.toContain(SECRET)
-    const mine = await ask(stand.port, get(`/.gate/v1/actions/${capsule.action_id}`))
-    expect(json(mine)).toMatchObject({ state: 'concluded', verdict: 'errored' })
-    expect(stand.reports.some((line) => line.startsWith('ungated_report'))).toBe(true)
-  })
-
-  it('tells nobody whether the action is another agent’s or nobody’s, and ends no permit', async () => {
-    const theirs = await permit()
-    const [known, unknown] = await Promise.all([
-      ask(stand.port, asOther(reporting(theirs))),
-      ask(stand.port, asOther(reporting('01900000-0000-7000-8000-00000000cafe'))),
-    ])
-    const without = (answer: RawAnswer) => {
-      const { action_id, capsule_id, instance, reported_action, ...rest } = json(answer)
-      return rest
-    }
-    expect(without(known)).toEqual(without(unknown))
-    expect([...known.headers.keys()]).toEqual([...unknown.headers.keys()])
-    expect(known.status).toBe(404)
-    expect((await ask(stand.port, reporting(theirs))).status).toBe(200)
-    // Concluded, it is as unknown to the other as before.
-    const after = await ask(stand.port, asOther(reporting(theirs)))
-    expect(without(after)).toEqual(without(unknown))
-  })
-
-  it('of a call that was refused belongs to the same decision', async () => {
-    const refused = await ask(stand.port, question({ args: { command: 'rm;' } }))
-    expect(json(refused).code).toBe('constraint_failed')
-    const id = String(json(refused).action_id)
-    const { capsules } = await stand.after(() => ask(stand.port, reporting(id)))
-    expect(capsules).toHaveLength(1)
-    expect(capsules[0]?.disposition).toMatchObject({ decision: 'reject', verdict_class: 'errored' })
-    expect(capsules[0]?.['dev.capsulegate.decision_id']).toBe(id)
-    // A refusal stays what it was.
-    expect((await capsuleOf(id))?.disposition.verdict_class).toBe('blocked')
-  })
-
-  it('is limited per agent, and the rest is counted', async () => {
-    const at = await start()
-    own.push(at)
-    const id = '01900000-0000-7000-8000-00000000beef'
-    const statuses: number[] = []
-    for (let n = 0; n < MOST_UNGATED + 3; n++) {
-      statuses.push((await ask(at.port, reporting(id))).status)
-    }
-    expect(statuses).toEqual([...Array(MOST_UNGATED).fill(404), 429, 429, 429])
-    const limited = await ask(at.port, reporting(id))
-    expect(json(limited).code).toBe('reports_exhausted')
-    expect(limited.headers.get('retry-after')).toBe('60')
-    expect((await ask(at.port, asOther(reporting(id)))).status).toBe(404)
-    // Neither is a permit of the same agent hindered by it.
-    const mine = await permit(at)
-    expect((await ask(at.port, reporting(mine))).status).toBe(200)
-    expect(await at.capsules()).toHaveLength(MOST_UNGATED + 2)
-    await at.gate.stop()
-    const dropped = (await at.lines()).filter(({ type }) => type === 'REFUSALS_DROPPED')
-    expect(dropped).toEqual([
-      expect.objectContaining({ agent: 'bot', count: 4, window_seconds: 60 }),
-    ])
-  })
-
-  it('with an id that is no action id is no report at all', async () => {
-    const { result, capsules } = await stand.after(() =>
-      ask(stand.port, reporting('not-an-action')),
-    )
-    expect([result.status, json(result).code, capsules]).toEqual([404, 'not_found', []])
   })
 })
 
@@ -472,11 +160,11 @@ describe('a call that gets no permit', () => {
     ['a query', post('/.gate/v1/decide?dry=1', '{}')],
     ['GET of a report', get('/.gate/v1/actions/01900000-0000-7000-8000-00000000beef/report')],
   ])('because it is no question (%s) gets a 404', async (_what, request) => {
-    expect(await codeOf(request)).toEqual([404, 'not_found'])
+    expect(await codeOf(stand, request)).toEqual([404, 'not_found'])
   })
 
   it('because the agent holds as many as it may is refused until one is over', async () => {
-    const at = await start()
+    const at = await startRuntimes()
     own.push(at)
     const ids: string[] = []
     while (ids.length < MOST_PERMITS) ids.push(await permit(at))
@@ -490,11 +178,11 @@ describe('a call that gets no permit', () => {
   })
 
   it('because open permits take all the memory of its agent is refused unread', async () => {
-    const at = await start({ memory: { agentBodyBytes: 4_000, heldBytes: 1_000_000 } })
+    const at = await startRuntimes({ memory: { agentBodyBytes: 4_000, heldBytes: 1_000_000 } })
     own.push(at)
     const args = { command: 'x'.repeat(3_000) }
     const id = await permit(at, { args })
-    expect(await codeOf(question({ args }), at)).toEqual([429, 'bodies_exhausted'])
+    expect(await codeOf(at, question({ args }))).toEqual([429, 'bodies_exhausted'])
     expect((await ask(at.port, reporting(id))).status).toBe(200)
     await permit(at, { args })
   })
@@ -506,12 +194,12 @@ describe('a key, an approval, a halt', () => {
     const id = await permit(stand, { head })
     const second = await ask(stand.port, question({ head }))
     expect(json(second)).toMatchObject({ status: 409, code: 'idempotency_in_flight', held_by: id })
-    expect(await codeOf(question({ head, args: { command: 'other' } }))).toEqual([
+    expect(await codeOf(stand, question({ head, args: { command: 'other' } }))).toEqual([
       422,
       'idempotency_mismatch',
     ])
     await ask(stand.port, reporting(id))
-    expect(await codeOf(question({ head }))).toEqual([409, 'idempotency_in_flight'])
+    expect(await codeOf(stand, question({ head }))).toEqual([409, 'idempotency_in_flight'])
   })
 
   it('a person who must decide is asked; the same question then gets a permit, once', async () => {
@@ -523,12 +211,12 @@ describe('a key, an approval, a halt', () => {
     await decideAs(stand.gate, id, person('ada'), { kind: 'approve' })
     const other = { ...args, amount: '151.00' }
     const head = `gate-approval: ${id}\r\n`
-    expect(await codeOf(question({ args: other, head }))).toEqual([409, 'approval_mismatch'])
+    expect(await codeOf(stand, question({ args: other, head }))).toEqual([409, 'approval_mismatch'])
     const given = await permit(stand, { args, head })
     // Its grant is spent while it is open.
-    expect(await codeOf(question({ args, head }))).toEqual([409, 'approval_closed'])
+    expect(await codeOf(stand, question({ args, head }))).toEqual([409, 'approval_closed'])
     await ask(stand.port, reporting(given))
-    expect((await capsuleOf(given))?.disposition).toMatchObject({
+    expect((await capsuleOf(stand, given))?.disposition).toMatchObject({
       approver: 'human',
       human_disposed: true,
       verdict_class: 'executed',
@@ -549,21 +237,21 @@ describe('a key, an approval, a halt', () => {
   })
 
   it('a halt stops the next permit; the one that was given can be reported', async () => {
-    const at = await start()
+    const at = await startRuntimes()
     own.push(at)
     const id = await permit(at)
     await at.gate.halt({ kind: 'all' }, 'ops')
-    expect(await codeOf(question(), at)).toEqual([403, 'halted'])
+    expect(await codeOf(at, question())).toEqual([403, 'halted'])
     expect((await ask(at.port, reporting(id))).status).toBe(200)
-    expect((await capsuleOf(id, at))?.disposition.verdict_class).toBe('executed')
+    expect((await capsuleOf(at, id))?.disposition.verdict_class).toBe('executed')
   })
 
   it('observe mode permits what it would refuse, and says so', async () => {
-    const at = await start({ mode: 'observe' })
+    const at = await startRuntimes({ mode: 'observe' })
     own.push(at)
     const id = await permit(at, { args: { command: 'a;b' } })
     await ask(at.port, reporting(id))
-    const capsule = await capsuleOf(id, at)
+    const capsule = await capsuleOf(at, id)
     expect(capsule?.['dev.capsulegate.mode']).toBe('observe')
     expect(capsule?.constraints).toContainEqual(
       expect.objectContaining({ result: 'fail', blocking: false }),
@@ -573,13 +261,13 @@ describe('a key, an approval, a halt', () => {
 
 describe('the gate', () => {
   it('that stops concludes what is open as cut, and forgets nothing of it', async () => {
-    const at = await start()
+    const at = await startRuntimes()
     const ids = [await permit(at), await permit(at), await permit(at)]
     await ask(at.port, reporting(ids[2] ?? ''))
     await at.proxy.close(0)
     await at.gate.stop()
     for (const id of ids.slice(0, 2)) {
-      const capsule = await capsuleOf(id, at)
+      const capsule = await capsuleOf(at, id)
       expect(capsule).toMatchObject({
         disposition: { verdict_class: 'errored', decision: 'accept' },
         effect: { status: 'dispatched', effect_attestation: 'runtime_claimed' },
