@@ -23,6 +23,7 @@ export type Stand = {
   readonly gate: RunningGate
   readonly proxy: ProxyServer
   readonly port: number
+  readonly dir: string
   readonly reports: readonly string[]
   lines(): Promise<JournalLine[]>
   /** Without the canary's. */
@@ -149,6 +150,7 @@ export async function startStand(options: StandOptions): Promise<Stand> {
     gate,
     proxy,
     port,
+    dir,
     reports,
     lines,
     capsules,

@@ -40,6 +40,8 @@ function callOf(head: RequestHead, body: Body): Call {
   if (!question.ok) return withBody(head, { kind: 'malformed', fault: question.fault })
   const { caller, idempotencyKey, approvalId, waitSeconds, callerLeft } = head
   const { tool, argumentsJson } = question
-  const common = { caller, idempotencyKey, approvalId, waitSeconds, callerLeft }
-  return { kind: 'function', tool, argumentsJson, ...common }
+  const common = { caller, idempotencyKey, approvalId, waitSeconds }
+  // Asked only while a person is waited for; a permit must not keep its connection in memory for a day.
+  const left = waitSeconds === 0 ? {} : { callerLeft }
+  return { kind: 'function', tool, argumentsJson, ...common, ...left }
 }
