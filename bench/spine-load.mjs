@@ -129,7 +129,7 @@ export function oneCall(gate, index) {
     async () => ({
       observation: {
         kind: 'complete',
-        success: true,
+        outcome: 'succeeded',
         response: ObservedResponse.witness({
           framing: 'content_length',
           requestSent: true,

@@ -11,9 +11,9 @@ import argparse, base64, contextlib, decimal, functools, hashlib, json, pathlib,
 SIGNED = set("""ADOPTED APPROVAL_OPENED APPROVAL_REMINDER APPROVAL_VOTED CONFIG_CHANGED DECISION_LOST EVIDENCE_ERASED
     EVIDENCE_ERASING GRANT_ISSUED GRANT_REVOKED HALT HEAD ITEM_CLOSED REFUSAL_LIFTED RESUME SEGMENT_SEALED
     TOOLS_PINNED TOOL_ACCEPTED TOOL_CHANGED WEBHOOK_DEAD WEBHOOK_DISABLED WEBHOOK_ENABLED""".split())
-UNSIGNED = set("ACTION_DISPATCHED APPROVAL_JOINED CAPSULE REFUSALS_DROPPED REFUSAL_REPEATED REPLAYED SERVER_ASKED SERVER_FAULT".split())
-HEAD = ["upto", "hash", "time", "lines", "capsules"]
-SEAL = ["segment", "size", "root"] + HEAD + ["counts"]
+UNSIGNED = set("""ACTION_DISPATCHED APPROVAL_JOINED CAPSULE REFUSALS_DROPPED REFUSAL_REPEATED REPLAYED SERVER_ASKED
+    SERVER_FAULT""".split())
+HEAD = ["upto", "hash", "time", "lines", "capsules"]; SEAL = ["segment", "size", "root"] + HEAD + ["counts"]
 HASH, AT = re.compile("[0-9a-f]{64}"), re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 # How a capsule's protected header begins: the CBOR map {1: -8, 3: content type, 4: key id, 15: claims}.
 HEADER = re.compile(rb"\xa4\x01\x27\x03\x78[%-]application/agent-action-capsule(-outcome)?\+json\x04\x58\x20(.{32})", re.S)

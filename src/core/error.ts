@@ -47,7 +47,7 @@ const STORE_ERRORS = {
 /** What an MCP server cannot do behind the gate. */
 const SERVER_ERRORS = {
   tools_unpinnable:
-    'A server may have 1,000 tools over time, with names of 1 to 256 characters; its new tools stay out, and those pinned before serve on. Put the others behind a server of another name.',
+    'A server may have 1,000 tools over time, with names of 1 to 256 characters that are neither . nor .. : what it described beyond that is not pinned, and what was pinned before serves on.',
 } as const
 
 export const ERRORS = { ...START_ERRORS, ...STORE_ERRORS, ...SERVER_ERRORS } as const

@@ -3,7 +3,7 @@
  * with the use's name: a value that one use discloses tells nothing about any other use.
  */
 export const TENANT_USES = {
-  voter: 'who voted, granted, halted, resumed or erased, as a line names them',
+  voter: 'who voted, granted, halted, resumed, accepted a tool or erased, as a line names them',
   subject: 'whose evidence was erased, as a line names them',
   reason: 'the salt of a reason',
   'call-identity': 'which call a refusal is about, however it is spelt',

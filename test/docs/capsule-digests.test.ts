@@ -102,6 +102,8 @@ runs('each snippet on the files of a real gate', () => {
       /capsulegate.manifest_digest$/,
       /policy_digest$/,
       /_digests\/0$/,
+      /\/tools\/0\/definition$/,
+      /\/seen$/,
     ],
     'evidence.py': [/^constraint /, /^cedar /, /^approval /, /^vote /, /^reason /, /^actor /],
     'octets.py': [/request_octets/, /response_octets/],

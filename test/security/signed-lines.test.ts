@@ -134,6 +134,7 @@ async function passedOver(appended: string, before: Record<string, string>): Pro
   const opened = await open((event) => told.push(event))
   expect(opened.state.halts()).toEqual([{ kind: 'all' }])
   expect(await opened.state.standingGrants(Date.now())).toEqual([])
+  expect(await opened.state.pins()).toEqual([])
   expect(opened.state.config()?.mode).toBe('enforce')
   await opened.close()
   const torn = told.find((event) => event.kind === 'torn_tail')

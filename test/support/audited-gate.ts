@@ -5,7 +5,7 @@ import { utf8 } from '../../src/core/bytes/text.js'
 import type { Call, Header } from '../../src/core/call/call.js'
 import type { Dispatch } from '../../src/ports/dispatch.js'
 import { decide, person } from './approvals.js'
-import { httpCall } from './manifests.js'
+import { describedTool, httpCall } from './manifests.js'
 import { rig, TOKEN, upstreamTo } from './rig.js'
 
 /** A real gate in front of a real tool, with calls of every kind that leaves a digest behind. */
@@ -129,8 +129,14 @@ export async function auditedGate(dir: string): Promise<Audited> {
   await gate.halt({ kind: 'agent', name: 'support-bot' }, 'olga')
   await govern(refund('6.00'))
   await gate.resume({ kind: 'agent', name: 'support-bot' }, 'olga')
+  const first = describedTool('write', 'Writes a file.', { maximum: 7, note: 'für alle' })
+  const next = describedTool('write', 'Writes a file, and makes its folder.')
+  await gate.pinTools('files', [first])
+  await gate.pinTools('files', [next])
+  const { tool, digest: definition } = next
+  await gate.acceptTool({ server: 'files', tool, definition, by: 'olga' })
   const evidence = (await lines()).flatMap((line) =>
-    line.type === 'HALT' || line.type === 'RESUME' ? [String(line.evidence_digest)] : [],
+    ['HALT', 'RESUME', 'TOOL_ACCEPTED'].includes(line.type) ? [String(line.evidence_digest)] : [],
   )
   await gate.close()
   await upstream.close()

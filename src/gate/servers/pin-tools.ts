@@ -18,7 +18,8 @@ export type PinTools = (server: string, listed: readonly Described[]) => Promise
 
 /** A server chooses how many tools it lists and what it calls them, and each stays in journal and memory. */
 const MOST_TOOLS = 1_000
-const NAME = /^(?!.*\p{Cs}).{1,256}$/su
+/** Whole characters, and no part of a path that a URL does not keep. */
+const NAME = /^(?!\.{1,2}$|.*\p{Cs}).{1,256}$/su
 /** How often in an hour one server may describe tools anew that are refused already. */
 const MOST_AGAIN = 500
 const HOUR_MS = 60 * 60 * 1000
@@ -95,12 +96,15 @@ function compare(
 function faultOf(server: string, known: number, added: readonly Described[]): GateError | null {
   const misnamed = added.find(({ tool }) => !NAME.test(tool))
   if (misnamed !== undefined) {
-    const length = misnamed.tool.length
-    return new GateError('tools_unpinnable', `${server} lists a tool with a name of ${length}`)
+    const why = `a tool is named ${JSON.stringify(misnamed.tool.slice(0, 64))}`
+    return new GateError(
+      'tools_unpinnable',
+      `${server}: ${why}, ${misnamed.tool.length} characters`,
+    )
   }
   const count = known + added.length
   if (added.length === 0 || count <= MOST_TOOLS) return null
-  return new GateError('tools_unpinnable', `${server} has described ${count} tools`)
+  return new GateError('tools_unpinnable', `${server}: it has described ${count} tools`)
 }
 
 /** Before the line that names them: what was pinned or seen can be shown from then on. */

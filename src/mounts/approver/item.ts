@@ -80,6 +80,7 @@ ${notJudged(document)}
 <section><h2>What your decision is bound to</h2><dl>
 ${digest('This document', approval.documentDigest)}
 ${digest('Request', document.request_digest)}
+${document.request.definition === undefined ? null : digest('How the server describes the tool', document.request.definition)}
 ${digest('Policies', document.policy_digest)}
 ${digest('Manifest', document.manifest_digest)}
 ${digest('Request id', document.approval_id)}</dl>
@@ -111,10 +112,11 @@ function exact(text: string): Html {
 }
 
 function request({ request: sent }: ApprovalDocument): Html {
-  const { method, upstream, target, headers, octets, body } = sent
+  const { method, upstream, target, headers, octets, body, more } = sent
   const line = method === null ? null : `${method} ${target ?? ''}`
   return html`<dl>${line === null ? null : html`<dt>Request</dt><dd>${exact(visible(line))}</dd><dt>To</dt><dd>${exact(visible(upstream ?? ''))}</dd>`}
 ${headers.map(([name, value]) => html`<dt>${visible(name)}</dt><dd>${exact(quoted(value))}</dd>`)}
+${more === undefined ? null : html`<dt>Beside the arguments</dt><dd class="quote">${exact(visible(more))}</dd>`}
 <dt>Body</dt><dd>${body === null ? `${octets.length} octets, no text a person could read; sha256 ${octets.digest}` : html`${octets.length} octets<div class="quote">${exact(visible(body))}</div>`}</dd></dl>`
 }
 

@@ -153,14 +153,17 @@ describe('a server that lists without end', () => {
     await at.gate.pinTools('other', many(1))
   })
 
-  it.each(['', 'x'.repeat(257), 'half \ud800'])('cannot name a tool %j', async (name) => {
-    const listed = { ...describedTool('t', 'A tool.'), tool: name }
-    const refused = at.gate.pinTools('files', [WRITE, listed])
-    await expect(refused).rejects.toMatchObject({ code: 'tools_unpinnable' })
-    expect(await at.gate.read.pins()).toEqual([])
-  })
+  it.each(['', 'x'.repeat(257), 'half \ud800', '.', '..'])(
+    'cannot name a tool %j',
+    async (name) => {
+      const listed = { ...describedTool('t', 'A tool.'), tool: name }
+      const refused = at.gate.pinTools('files', [WRITE, listed])
+      await expect(refused).rejects.toMatchObject({ code: 'tools_unpinnable' })
+      expect(await at.gate.read.pins()).toEqual([])
+    },
+  )
 
-  it.each(['a\nb', '../../etc/passwd', '__proto__', '\u202egnp', 'x'.repeat(256), '*'])(
+  it.each(['a\nb', '...', '../../etc/passwd', '__proto__', '\u202egnp', 'x'.repeat(256), '*'])(
     'may name one %j: it is a name and nothing else',
     async (name) => {
       await at.gate.pinTools('files', [describedTool(name, 'A tool.')])

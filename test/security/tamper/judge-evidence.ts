@@ -130,8 +130,13 @@ function dueIn(files: Files): { due: ReadonlySet<string>; documents: ReadonlySet
     const line = readLine(JSON.parse(Buffer.from(text, 'latin1').toString('utf8')) as JournalLine)
     if (line === null) continue
     for (const { digest } of evidenceDigestsOf(line)) due.add(digest)
-    if (line.type !== 'CONFIG_CHANGED') continue
-    for (const digest of [line.policy_digest, ...line.manifest_digests]) documents.add(digest)
+    if (line.type === 'CONFIG_CHANGED') {
+      for (const digest of [line.policy_digest, ...line.manifest_digests]) documents.add(digest)
+    }
+    if (line.type === 'TOOLS_PINNED') {
+      for (const { definition } of line.tools) documents.add(definition)
+    }
+    if (line.type === 'TOOL_CHANGED') documents.add(line.seen)
   }
   return { due, documents }
 }

@@ -8,7 +8,7 @@ import { ownSecret } from '../../../src/app/data/secrets.js'
 import { signed } from '../../../src/gate/signed-event.js'
 import type { Dispatch } from '../../../src/ports/dispatch.js'
 import { answered, decide, fakeTime, person, tool, unreachable } from '../../support/approvals.js'
-import { httpCall } from '../../support/manifests.js'
+import { describedTool, httpCall } from '../../support/manifests.js'
 import { OTHER_TOKEN, type Rig, rig, TOKEN } from '../../support/rig.js'
 import { type Files, readFolder } from './folder.js'
 import { MANIFEST, POLICIES } from './shop.js'
@@ -204,6 +204,7 @@ async function operatorsAct(at: Rig, advance: Advance, secret: string): Promise<
   await send(at, '/v1/notes', { customer: 'c-3', note: secret }, 'halted')
   await gate.resume({ kind: 'tool', name: 'write_note' }, 'olga')
   await gate.erase({ subject: `c-1-${secret}` }, 'olga')
+  await serversChange(gate, `olga-${secret}`)
   const { journal } = gate.data
   const endpoint = { endpoint: 'ops' }
   await journal.append([signed('WEBHOOK_DISABLED', endpoint, gate.parts)])
@@ -214,4 +215,16 @@ async function operatorsAct(at: Rig, advance: Advance, secret: string): Promise<
   const last = tool(answered).dispatch
   const body = { order: `last-${secret}`, currency: 'EUR', amount: '40.00' }
   await send(at, '/v1/refunds', body, 'executed', { key: `last-${secret}`, tool: last })
+}
+
+async function serversChange(gate: Rig['gate'], by: string): Promise<void> {
+  const server = 'files'
+  const described = (words: string) => describedTool('write', words)
+  await gate.pinTools(server, [described('Writes a file.'), describedTool('read', 'Reads a file.')])
+  const next = described('Writes a file, and makes its folder.')
+  await gate.pinTools(server, [next])
+  await gate.acceptTool({ server, tool: 'write', definition: next.digest, by })
+  await gate.pinTools(server, [described('Writes anything.')])
+  await gate.recordServerAsk({ server, method: 'roots/list', agent: 'support-bot', passed: false })
+  gate.recordServerFault(server, 'answered_twice')
 }

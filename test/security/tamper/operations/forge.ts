@@ -37,7 +37,16 @@ const OBEYED: { readonly [type in LineType]?: { readonly [name: string]: unknown
   CONFIG_CHANGED: { policy_digest: '0'.repeat(64), manifest_digests: [], mode: 'observe' },
 }
 /** Members that name something; here they carry the mark. */
-const NAMES = ['action_id', 'decision_id', 'approval_id', 'grant', 'by', 'endpoint', 'webhook_id']
+const NAMES = [
+  'action_id',
+  'decision_id',
+  'approval_id',
+  'grant',
+  'by',
+  'endpoint',
+  'webhook_id',
+  'server',
+]
 
 function inventedMembers(type: LineType, mark: string): { readonly [name: string]: unknown } {
   const { kid, sig, ...members } = membersOf(type, OBEYED[type] ?? {})
