@@ -11,7 +11,7 @@ import { messageOf, plain, print, printError, problemsError, UsageError } from '
 import { type Written, writeManifest } from './draft.js'
 import { writeProject } from './files.js'
 import { fromOpenApi } from './openapi/openapi.js'
-import type { Json } from './openapi/schema.js'
+import type { Json } from './schema/schema.js'
 import { STARTER } from './starter.js'
 import { fromTraffic } from './traffic/from-traffic.js'
 
