@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Registers>>> = {
   tokens: () => import('./tokens.js'),
   config: () => import('./config.js'),
   manifest: () => import('./manifest/manifest.js'),
+  tools: () => import('./tools/tools.js'),
   keys: () => import('./keys.js'),
   verify: () => import('./verify/verify.js'),
   conformance: () => import('./conformance/conformance.js'),

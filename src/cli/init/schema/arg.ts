@@ -36,7 +36,8 @@ export function argOf(
   }
   if (type === 'objects' && isRecord(items)) {
     const inside = otherDemands(items, 'type')
-    if (inside.length > 0) note(`${where}: read whole; ${inside.join(', ')} inside is not checked`)
+    if (inside.length > 0)
+      note(`${where}: read whole; what is in it (${inside.join(', ')}) is not checked`)
   }
   const conditions = conditionsOf(schema, type, isRecord(items) ? items : null, where, note)
   return { type, optional: !required || nullable, from, conditions }

@@ -74,10 +74,15 @@ function* members(schema: Json, at: At, walk: Walk): Generator<Member> {
     }
     const settled = settle(given, body, walk)
     const must = required && needed.includes(own) && settled?.nullable !== true
+    if (!required && needed.includes(own)) note(`${body}: required in ${where}; not checked`)
     const name = prefix === '' ? own : `${prefix}_${own}`
     if (settled !== null && isObjectOnly(settled.schema)) {
       const below = { pointer: body, prefix: name, required: must, depth: depth + 1 }
-      yield* members(settled.schema, below, walk)
+      const inside = [...members(settled.schema, below, walk)]
+      if (must && !inside.some((member) => member.kind === 'arg' && !member.found.optional)) {
+        note(`${body}: required, which is not checked: nothing in it is`)
+      }
+      yield* inside
       continue
     }
     const found = settled === null ? null : argOf(settled, body, { body }, must, walk)
@@ -90,14 +95,15 @@ const isObjectOnly = (schema: Schema): boolean => typesOf(schema).join() === 'ob
 const SAID = ['type', 'properties', 'required', 'allOf', 'additionalProperties']
 const OPENING = ['additionalProperties', 'unevaluatedProperties', 'patternProperties'] as const
 /** Says itself that there may be more than it lists. */
-const isOpen = (schema: Schema): boolean =>
+export const isOpen = (schema: Schema): boolean =>
   OPENING.some((key) => schema[key] !== undefined && schema[key] !== false)
 
 /** Read as it stands: people see it, policies and constraints do not. */
 function whole({ pointer, prefix, required }: At, schema: Schema | null, { note }: Reader): Member {
   const inside = schema === null ? [] : otherDemands(schema, 'type')
   const demands = inside.filter((key) => !(key === 'required' && isEmpty(schema?.required)))
-  if (demands.length > 0) note(`${pointer}: read whole; ${demands.join(', ')} is not checked`)
+  if (demands.length > 0)
+    note(`${pointer}: read whole; what is in it (${demands.join(', ')}) is not checked`)
   const found: Found = {
     type: 'object',
     optional: !required,
