@@ -1,16 +1,26 @@
 import { Document } from 'yaml'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { readYaml } from '../../config/yaml.js'
+import type { IrreversibilityClass } from '../../core/capsule/registries.js'
 import { runTests } from '../../core/manifest/constraint/run-tests.js'
 import { expand } from '../../core/manifest/expand/expand.js'
 import type { Problem } from '../../core/manifest/expand/tree.js'
-import type { Also, ArgType } from '../../core/manifest/model.js'
+import {
+  type Also,
+  type ArgType,
+  type HttpMatch,
+  isMcpMatch,
+  type McpMatch,
+} from '../../core/manifest/model.js'
 
 /** A tool as a document or recorded calls describe it, on its way into a manifest. */
 export type ToolDraft = {
+  /** As policies and records name it; of a server, with the server's name before it. */
   readonly name: string
-  readonly method: string
-  readonly path: string
+  readonly match: HttpMatch | Extract<McpMatch, { tool: string }>
+  /** The digest that a server's definition of it must have. */
+  readonly definition?: string
+  readonly irreversibility: IrreversibilityClass
   readonly args: { readonly [name: string]: ArgDraft }
   /** What the API takes and a manifest cannot read: it passes without being judged. */
   readonly also: Also
@@ -29,7 +39,7 @@ export type ArgDraft = {
     | { readonly header: string }
 }
 type Scalar = string | number | boolean
-export type TestValue = Scalar | readonly Scalar[]
+export type TestValue = Scalar | readonly Scalar[] | { readonly [name: string]: never }
 /** Short form: one input, one or more conditions. */
 type ConstraintDraft = { readonly [input: string]: Conditions }
 export type Conditions = { readonly [condition: string]: TestValue | Conditions }
@@ -40,9 +50,9 @@ export type TestDraft = {
 /** Notes what a manifest cannot say about a tool. */
 export type Lost = (what: string) => void
 
-/** Leaves the world as it was: permitted without asking, once the operator agrees. */
-export const reads = ({ method }: Pick<ToolDraft, 'method'>): boolean =>
-  ['GET', 'HEAD', 'OPTIONS'].includes(method)
+/** What a method promises: to leave the world as it was, or nothing. */
+export const classOfMethod = (method: string): IrreversibilityClass =>
+  ['GET', 'HEAD', 'OPTIONS'].includes(method) ? 'two_way' : 'one_way_consequential'
 
 export type Written = {
   readonly text: string
@@ -55,15 +65,20 @@ export type Written = {
  * The manifest's text, which loads: whatever the loader refuses is left out, smallest part first, and
  * listed. A tool that is left out is refused by the gate, so nothing gets looser this way.
  */
-export function writeManifest(id: string, drafts: readonly ToolDraft[]): Written {
+export function writeManifest(
+  id: string,
+  drafts: readonly ToolDraft[],
+  ofServer: Omit<Top, 'id'> = {},
+): Written {
+  const top = { id, ...ofServer }
   const lost: string[] = []
-  let tools = drafts.flatMap((draft) => settle(id, draft, lost) ?? []).sort(literalFirst)
+  let tools = drafts.flatMap((draft) => settle(top, draft, lost) ?? []).sort(literalFirst)
   for (;;) {
-    const text = textOf(id, tools)
+    const text = textOf(top, tools)
     const { problems } = check(text)
     if (problems.length === 0 || tools.length === 0) return { text, tools, lost }
     const refused = new Set(problems.map(({ path }) => path.split('/')[2]))
-    const next = tools.filter(({ name }) => !refused.has(name))
+    const next = tools.filter((tool) => !refused.has(keyOf(tool)))
     // A problem between tools that names none of them: the last one is the one too many.
     const kept = next.length < tools.length ? next : tools.slice(0, -1)
     for (const { name } of tools.filter((tool) => !kept.includes(tool))) {
@@ -73,17 +88,31 @@ export function writeManifest(id: string, drafts: readonly ToolDraft[]): Written
   }
 }
 
+/** What stands above the tools; `server`: they are that MCP server's. */
+export type Top = {
+  readonly id: string
+  readonly server?: string
+  /** Lines of comment at the very top. */
+  readonly notes?: readonly string[]
+}
+
 /** `/orders/export` before `/orders/{id}`: the first rule that fits wins. */
 const literalFirst = (a: ToolDraft, b: ToolDraft): number =>
   weight(a) < weight(b) ? -1 : weight(a) > weight(b) ? 1 : 0
-const weight = ({ method, path }: ToolDraft): string =>
-  `${method} ${path.replace(/\{[^}]*\}/g, '\uffff')}`
+const weight = ({ match }: ToolDraft): string =>
+  isMcpMatch(match) ? '' : `${match.method} ${match.path.replace(/\{[^}]*\}/g, '\uffff')}`
+
+/** Its name in the manifest, where the server's need not be said again. */
+const keyOf = ({ name, match }: ToolDraft): string =>
+  isMcpMatch(match) && name.startsWith(`${match.server}.`)
+    ? name.slice(match.server.length + 1)
+    : name
 
 /** One tool by itself, until it loads and its tests hold; null when nothing of it does. */
-function settle(id: string, draft: ToolDraft, lost: string[]): ToolDraft | null {
+function settle(top: Top, draft: ToolDraft, lost: string[]): ToolDraft | null {
   let tool = draft
   for (;;) {
-    const { problems, failing } = check(textOf(id, [tool]))
+    const { problems, failing } = check(textOf(top, [tool]))
     const [problem] = problems
     if (problem === undefined) {
       if (failing.length === 0) return tool
@@ -145,8 +174,9 @@ function check(text: string): { problems: readonly Problem[]; failing: readonly 
   return { problems: [], failing }
 }
 
-function textOf(id: string, tools: readonly ToolDraft[]): string {
-  const document = new Document({ id })
+function textOf({ id, server, notes }: Top, tools: readonly ToolDraft[]): string {
+  const document = new Document({ id, ...(server === undefined ? {} : { server }) })
+  if (notes !== undefined) document.commentBefore = commented(notes)
   /** On one line, as people write it. */
   const flow = (value: unknown) => document.createNode(value, { flow: true })
   /** One line for each member; without members, nothing. */
@@ -155,17 +185,19 @@ function textOf(id: string, tools: readonly ToolDraft[]): string {
     return lines.length === 0 ? {} : { [name]: Object.fromEntries(lines) }
   }
   const described = tools.map((tool) => {
-    const { name, method, path, also, constraints, notes = [] } = tool
+    const { definition, irreversibility, also, constraints, notes: own = [] } = tool
     const open = Object.entries(also).filter(([, list]) => list.length > 0)
+    const match = matchOf(tool)
     const node = document.createNode({
-      match: `${method} ${path}`,
+      ...(match === null ? {} : { match: typeof match === 'string' ? match : flow(match) }),
+      ...(definition === undefined ? {} : { definition }),
       ...block('args', argsOf(tool)),
       ...(open.length === 0 ? {} : { also: flow(Object.fromEntries(open)) }),
-      irreversibility: reads(tool) ? 'two_way' : 'one_way_consequential',
+      irreversibility,
       ...block('constraints', constraints),
     })
-    if (notes.length > 0) node.commentBefore = notes.map((note) => ` ${note}`).join('\n')
-    return [name, node] as const
+    if (own.length > 0) node.commentBefore = commented(own)
+    return [keyOf(tool), node] as const
   })
   document.set('tools', document.createNode(Object.fromEntries(described)))
   const tests = tools.flatMap(({ name, tests: own }) =>
@@ -175,15 +207,25 @@ function textOf(id: string, tools: readonly ToolDraft[]): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: false })
 }
 
+const commented = (lines: readonly string[]): string => lines.map((line) => ` ${line}`).join('\n')
+
+/** Null where its key says it. */
+function matchOf(tool: ToolDraft): string | McpMatch | null {
+  const { match } = tool
+  if (!isMcpMatch(match)) return `${match.method} ${match.path}`
+  return match.tool === keyOf(tool) ? null : match
+}
+
 /** `amount: decimal?` where a manifest assumes the source, else the long form. */
-const argsOf = ({ args, method, path }: ToolDraft): Record<string, unknown> =>
+const argsOf = ({ args, match }: ToolDraft): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(args).map(([name, { type, optional, from }]) => {
-      const assumed = path.includes(`{${name}}`)
-        ? 'path' in from && from.path === name
-        : WITH_BODY.includes(method)
-          ? 'body' in from && from.body === `/${name}`
-          : 'query' in from && from.query === name
+      const assumed =
+        !isMcpMatch(match) && match.path.includes(`{${name}}`)
+          ? 'path' in from && from.path === name
+          : isMcpMatch(match) || WITH_BODY.includes(match.method)
+            ? 'body' in from && from.body === `/${name}`
+            : 'query' in from && from.query === name
       const long = { type, ...from, ...(optional && { optional }) }
       return [name, assumed ? `${type}${optional ? '?' : ''}` : long]
     }),

@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path'
 import { existsSync, mkdirSync, writeFileSync } from '../../adapters/disk/files.js'
 import { UsageError } from '../output/print.js'
-import { reads, type ToolDraft } from './draft.js'
+import type { ToolDraft } from './draft.js'
+import { draftPolicies } from './policies.js'
 
 type Project = {
   readonly upstream: string
@@ -10,19 +11,26 @@ type Project = {
   readonly tools: readonly ToolDraft[]
 }
 
-/** Every file or none: nothing that is there already is overwritten. */
-export function writeProject(dir: string, project: Project): readonly string[] {
-  const files = Object.entries(contents(project))
+export const writeProject = (dir: string, project: Project): readonly string[] =>
+  writeFiles(dir, contents(project))
+
+/** Every file or none: what is there already is overwritten only with `force`. */
+export function writeFiles(
+  dir: string,
+  contents: Readonly<Record<string, string>>,
+  { force = false, otherwise = 'name another folder' } = {},
+): readonly string[] {
+  const files = Object.entries(contents)
   const there = files.map(([name]) => name).filter((name) => existsSync(join(dir, name)))
-  if (there.length > 0) {
+  if (there.length > 0 && !force) {
     throw new UsageError(
-      `${there.join(', ')} ${there.length === 1 ? 'is' : 'are'} in ${dir} already; nothing was written: name another folder`,
+      `${there.join(', ')} ${there.length === 1 ? 'is' : 'are'} in ${dir} already; nothing was written: ${otherwise}`,
     )
   }
   for (const [name, text] of files) {
     const path = join(dir, name)
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, text, { flag: 'wx' })
+    writeFileSync(path, text, { flag: force ? 'w' : 'wx' })
   }
   return files.map(([name]) => name)
 }
@@ -30,7 +38,7 @@ export function writeProject(dir: string, project: Project): readonly string[] {
 const contents = (project: Project): Readonly<Record<string, string>> => ({
   'gate.yaml': gateYaml(project),
   'manifests/api.yaml': project.manifest,
-  'policies/api.cedar': policies(project),
+  'policies/api.cedar': draftPolicies(project.tools, project.agent),
   '.env.example': ENV,
   '.gitignore': 'data/\ndata.head\n.env\n',
   'README.md': readme(project),
@@ -45,24 +53,6 @@ upstream: ${upstream}
 # is known by its hash:
 # agents: {${agent}: {token_sha256_env: AGENT_TOKEN_SHA256}}
 `
-
-/** Reading is free, writing asks a person, until the operator decides otherwise. */
-function policies({ tools, agent }: Project): string {
-  const permit = ({ name }: ToolDraft): string =>
-    `@id("permit.${name}")\npermit (principal == Agent::"${agent}", action == Action::"${name}", resource);\n`
-  const ask = ({ name }: ToolDraft): string =>
-    `@id("ask.${name}") @hem("required")\nforbid (principal, action == Action::"${name}", resource)\nunless { context.approval.granted };\n`
-  const reading = tools.filter(reads).map(permit)
-  const writing = tools.filter((tool) => !reads(tool)).flatMap((tool) => [permit(tool), ask(tool)])
-  const paragraph = (title: string, rules: readonly string[]): string[] =>
-    rules.length === 0 ? [] : [`// ${title}\n${rules.join('\n')}`]
-  const once = `${agent} may, once a person has approved the very call. Remove an "ask" to do without.`
-  return [
-    '// What no policy permits is denied.',
-    ...paragraph(`Reading: ${agent} may.`, reading),
-    ...paragraph(`Writing: ${once}`, writing),
-  ].join('\n')
-}
 
 const ENV = `# Copy to .env and load it before the gate: set -a; . ./.env; set +a
 # API_CREDENTIAL="Bearer …"

@@ -3,15 +3,14 @@ import { join, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { parse } from 'yaml'
 import { mkdtempSync, readFileSync, rmSync } from '../../adapters/disk/files.js'
-import { loadJudges } from '../../app/judges/load.js'
-import { loadConfig } from '../../config/load.js'
-import { loadManifests } from '../../config/load-manifests.js'
 import { folderOf } from '../access/data-folder.js'
-import { messageOf, plain, print, printError, problemsError, UsageError } from '../output/print.js'
+import { messageOf, plain, print, printError, UsageError } from '../output/print.js'
 import { type Written, writeManifest } from './draft.js'
 import { writeProject } from './files.js'
+import { mustLoad } from './must-load.js'
+import { agentName } from './names.js'
 import { fromOpenApi } from './openapi/openapi.js'
-import type { Json } from './openapi/schema.js'
+import type { Json } from './schema/schema.js'
 import { STARTER } from './starter.js'
 import { fromTraffic } from './traffic/from-traffic.js'
 
@@ -41,10 +40,7 @@ export function register(program: Command): void {
 }
 
 async function init(directory: string, options: Options): Promise<void> {
-  const { agent } = options
-  if (!/^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}$/.test(agent)) {
-    throw new UsageError(`${agent} is no agent name: letters, digits and . _ @ : / -`)
-  }
+  const agent = agentName(options.agent)
   const { written, upstream: described } = await sourceOf(options)
   const upstream = originOf(options.upstream ?? described ?? DEFAULT_UPSTREAM)
   const { lost, tools } = written
@@ -113,16 +109,4 @@ function originOf(text: string): string {
     throw new UsageError(`${text} is not scheme, host and port, like https://api.example.com`)
   }
   return url.origin
-}
-
-/** The same way `serve` loads it: what does not start is not handed over as finished. */
-async function mustLoad(dir: string): Promise<void> {
-  const loaded = loadConfig(join(dir, 'gate.yaml'), {})
-  const read = loadManifests(join(dir, 'manifests'))
-  if (!loaded.ok || !read.ok) {
-    throw problemsError([loaded, read].flatMap((one) => (one.ok ? [] : one.problems)))
-  }
-  const { operator, mode, policies: policyFolder } = loaded.config
-  const judges = await loadJudges({ operator, mode, manifests: read.manifests, policyFolder })
-  if (!judges.ok) throw new Error(judges.problems.join('\n'))
 }

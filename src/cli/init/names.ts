@@ -1,4 +1,11 @@
 import { ARG_NAME, TOOL_NAME } from '../../core/manifest/expand/names.js'
+import { UsageError } from '../output/print.js'
+
+/** As policies can name it without being anything else. */
+export function agentName(given: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}$/.test(given)) return given
+  throw new UsageError(`${given} is no agent name: letters, digits and . _ @ : / -`)
+}
 
 export function toolName(wanted: string, method: string): string {
   const plain = wanted

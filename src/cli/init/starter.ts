@@ -6,8 +6,8 @@ const CLOSED = { query: [], body: [] }
 export const STARTER: readonly ToolDraft[] = [
   {
     name: 'get_item',
-    method: 'GET',
-    path: '/v1/items/{id}',
+    match: { method: 'GET', path: '/v1/items/{id}' },
+    irreversibility: 'two_way',
     args: { id: { type: 'string', optional: false, from: { path: 'id' } } },
     also: CLOSED,
     constraints: {},
@@ -15,8 +15,8 @@ export const STARTER: readonly ToolDraft[] = [
   },
   {
     name: 'create_item',
-    method: 'POST',
-    path: '/v1/items',
+    match: { method: 'POST', path: '/v1/items' },
+    irreversibility: 'one_way_consequential',
     args: {
       name: { type: 'string', optional: false, from: { body: '/name' } },
       price: { type: 'decimal', optional: false, from: { body: '/price' } },

@@ -1,18 +1,20 @@
 import { isForwardable } from '../../../core/manifest/route/headers.js'
-import type { ArgDraft, Lost, ToolDraft } from '../draft.js'
-import { argName, constraintId, toolName, unique } from '../names.js'
-import { exampleTests } from './examples.js'
+import { type ArgDraft, classOfMethod, type Lost, type ToolDraft } from '../draft.js'
+import { argName, toolName, unique } from '../names.js'
+import { argOf } from '../schema/arg.js'
+import { draftsOf, namedArgs } from '../schema/drafts.js'
+import { exampleTests } from '../schema/examples.js'
 import {
   type Args,
-  argOf,
-  bodyArgs,
   type Found,
   isRecord,
   type Json,
   type Reader,
   resolver,
   type Schema,
-} from './schema.js'
+  settle,
+} from '../schema/schema.js'
+import { bodyMembers } from './body.js'
 
 /** An OpenAPI 3.x document as tools; what a manifest cannot say is listed, never guessed. */
 type FromOpenApi = {
@@ -56,10 +58,13 @@ export function fromOpenApi(document: Json): FromOpenApi | { readonly error: str
       const template = templateOf(prefix + path)
       if (template === null) note(`left out: ${path} is not made of whole segments and {names}`)
       else {
-        const { found, also } = argsOf(template.renamed, item, operation, { resolve, note })
+        const reader = { resolve, note, root: 'the body' }
+        const { found, also } = argsOf(template.renamed, item, operation, reader)
+        const match = { method, path: template.text }
+        const irreversibility = classOfMethod(method)
+        const drafts = draftsOf(name, ids, found)
         const tests = exampleTests(found, note)
-        const { text: path } = template
-        tools.push({ name, method, path, also, tests, ...draftsOf(name, ids, found) })
+        tools.push({ name, match, irreversibility, also, tests, ...drafts })
       }
     }
   }
@@ -73,11 +78,7 @@ function argsOf(
   reader: Reader,
 ): { found: Args; also: ToolDraft['also'] } {
   const { resolve, note } = reader
-  const found: Record<string, Found> = Object.create(null)
-  const taken = new Set<string>()
-  const add = (wanted: string, one: Found): void => {
-    found[unique(taken, argName(wanted))] = one
-  }
+  const found: (readonly [string, Found])[] = []
   // The operation's own parameters replace those of the path by name and source.
   const parameters = new Map<string, Schema>()
   for (const given of [item.parameters, operation.parameters].filter(Array.isArray).flat()) {
@@ -90,35 +91,21 @@ function argsOf(
     const name = String(parameter.name)
     const from = sourceOf(String(parameter.in), name, renamed, note)
     if (from === null) continue
-    const schema = resolve(parameter.schema)
     const required = parameter.required === true || 'path' in from
-    const one = schema === undefined ? null : argOf(schema, name, from, required, reader)
-    if (schema === undefined) {
+    const schema = parameter.schema === undefined ? null : settle(parameter.schema, name, reader)
+    if (parameter.schema === undefined) {
       note(`parameter ${name}: described by content, not by a schema; not read`)
     }
-    if (one !== null) add('path' in from ? from.path : name, one)
+    const one = schema === null ? null : argOf(schema, name, from, required, reader)
+    if (one !== null) found.push(['path' in from ? from.path : name, one])
     else if ('query' in from) query.push(name)
   }
   const given = resolve(operation.requestBody)
-  const members = isRecord(given) ? [...bodyArgs(given, reader)] : []
-  for (const { name, found: one } of members.filter((member) => member.kind === 'arg')) {
-    add(name, one)
-  }
+  const members = isRecord(given) ? [...bodyMembers(given, reader)] : []
+  for (const member of members) if (member.kind === 'arg') found.push([member.name, member.found])
   const isOpen = members.some(({ kind }) => kind === 'all_unread')
   const unread = members.flatMap((member) => (member.kind === 'unread' ? [member.pointer] : []))
-  return { found, also: { query, body: isOpen ? 'any' : unread } }
-}
-
-function draftsOf(tool: string, ids: Set<string>, found: Args) {
-  const args: Record<string, ArgDraft> = {}
-  const constraints: Record<string, ToolDraft['constraints'][string]> = {}
-  for (const [name, { conditions, ...arg }] of Object.entries(found)) {
-    args[name] = arg
-    if (Object.keys(conditions).length === 0) continue
-    const bounds = arg.optional ? { if_present: conditions } : conditions
-    constraints[unique(ids, constraintId(tool, name))] = { [name]: bounds }
-  }
-  return { args, constraints }
+  return { found: namedArgs(found), also: { query, body: isOpen ? 'any' : unread } }
 }
 
 function sourceOf(

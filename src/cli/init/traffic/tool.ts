@@ -1,6 +1,13 @@
 import type { Also } from '../../../core/manifest/model.js'
 import { fold, pointerTokens } from '../../../core/manifest/route/pointer.js'
-import type { ArgDraft, Lost, TestDraft, TestValue, ToolDraft } from '../draft.js'
+import {
+  type ArgDraft,
+  classOfMethod,
+  type Lost,
+  type TestDraft,
+  type TestValue,
+  type ToolDraft,
+} from '../draft.js'
 import { argName, constraintId, toolName, unique } from '../names.js'
 import { type Field, suggestion, testValue, typeOf } from './field.js'
 import type { Group } from './learn.js'
@@ -42,8 +49,8 @@ export function toolOf(group: Group, names: Set<string>, lost: string[]): ToolDr
   const unnamed = [...params]
   return {
     name,
-    method,
-    path: `/${shape.map((part) => part ?? `{${unnamed.shift()}}`).join('/')}`,
+    match: { method, path: `/${shape.map((part) => part ?? `{${unnamed.shift()}}`).join('/')}` },
+    irreversibility: classOfMethod(method),
     args: Object.fromEntries([...found].map(([arg, read]) => [arg, read.arg])),
     also: alsoOf(group, query.unread, fault === null ? body.unread : 'any'),
     constraints: {},

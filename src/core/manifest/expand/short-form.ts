@@ -4,7 +4,7 @@ import { COMPARE_OPS, MAX_WINDOW_SECONDS } from './full-form.js'
 import { type Fields, type Node, type Reader, record } from './tree.js'
 
 /** Words that are predicates of their own; any other key is an input with a condition on it. */
-const WORDS = ['all', 'any', 'not', 'time', 'count', 'sum', 'dedupe'] as const
+export const WORDS = ['all', 'any', 'not', 'time', 'count', 'sum', 'dedupe'] as const
 const OPS = [
   'exists',
   'absent',

@@ -290,7 +290,7 @@ function createLearnerFacts(calls: readonly Observed[]): string[] {
   return learner
     .tools()
     .tools.map(
-      ({ method, path, args }) =>
-        `${method} ${path} ${JSON.stringify(Object.entries(args).sort())}`,
+      ({ match, args }) =>
+        `${JSON.stringify(match)} ${JSON.stringify(Object.entries(args).sort())}`,
     )
 }

@@ -24,14 +24,25 @@ export function exampleTests(found: Args, note: Lost): readonly TestDraft[] {
 }
 
 const MAX_TEXT = 4096
+const MAX_ITEMS = 100
 
 function limit(bound: Found['conditions'][string] | undefined, end: 'min' | 'max'): number | null {
   const value = typeof bound === 'object' && !Array.isArray(bound) ? Object(bound)[end] : undefined
   return typeof value === 'number' ? value : null
 }
 
+const firstOf = (listed: Found['conditions'][string] | undefined): string | null => {
+  const [first] = Array.isArray(listed) ? listed : []
+  return typeof first === 'string' ? first : null
+}
+
 function passing({ type, conditions }: Found): TestValue | null {
-  const { in: listed, length, range, gte, lte } = conditions
+  const { in: listed, length, range, eq, gte, gt, lte, lt } = conditions
+  if (type === 'strings') {
+    const count = Math.min(limit(length, 'min') ?? 0, MAX_ITEMS)
+    if (count > 0 && conditions.matches !== undefined) return null
+    return Array.from({ length: count }, () => firstOf(listed) ?? 'x')
+  }
   if (Array.isArray(listed)) return (listed[0] as TestValue | undefined) ?? null
   if (conditions.matches !== undefined) return null
   switch (type) {
@@ -40,31 +51,44 @@ function passing({ type, conditions }: Found): TestValue | null {
       const most = limit(length, 'max') ?? least
       return least > MAX_TEXT ? null : 'x'.repeat(Math.min(least, most))
     }
-    case 'strings':
-      return Array.from({ length: Math.min(limit(length, 'min') ?? 0, 100) }, () => 'x')
     case 'integer':
       return limit(range, 'min') ?? Math.min(1, limit(range, 'max') ?? 1)
-    case 'decimal':
-      return String(gte ?? lte ?? '1')
+    case 'decimal': {
+      if (gt !== undefined || lt !== undefined) return '1'
+      return String(eq ?? gte ?? lte ?? '1')
+    }
     case 'boolean':
       return true
-    default:
-      return null
+    case 'object':
+      return {}
+    case 'objects':
+      return []
   }
 }
 
 function failing({ type, conditions }: Found): TestValue | null {
-  const { in: listed, length, range, lte } = conditions
-  if (Array.isArray(listed)) {
-    if (type === 'string') return `not-${String(listed[0])}`
-    const numbers = listed.filter((value): value is number => typeof value === 'number')
-    return Math.max(...numbers) + 1
-  }
+  const { in: listed, length, range, eq, lte, lt } = conditions
   const most = limit(type === 'integer' ? range : length, 'max')
-  if (type === 'integer') return most === null ? null : most + 1
-  if (type === 'string') return most === null || most >= MAX_TEXT ? null : 'x'.repeat(most + 1)
-  if (type === 'decimal' && typeof lte === 'string') {
-    return lte.startsWith('-') ? '0' : `${lte.split('.')[0]}9`
+  switch (type) {
+    case 'string':
+      if (firstOf(listed) !== null) return `not-${firstOf(listed)}`
+      return most === null || most >= MAX_TEXT ? null : 'x'.repeat(most + 1)
+    case 'strings':
+      return firstOf(listed) === null ? null : [`not-${firstOf(listed)}`]
+    case 'integer': {
+      const numbers = Array.isArray(listed) ? listed.filter((one) => typeof one === 'number') : []
+      if (numbers.length > 0) return Math.max(...numbers) + 1
+      return most === null ? null : most + 1
+    }
+    case 'decimal': {
+      const high = eq ?? lte ?? lt
+      if (typeof high !== 'string') return null
+      return high.startsWith('-') ? '0' : `${high.split('.')[0]}9`
+    }
+    case 'boolean':
+      return Array.isArray(listed) && listed.length === 1 ? listed[0] !== true : null
+    case 'object':
+    case 'objects':
+      return null
   }
-  return null
 }
