@@ -1,9 +1,9 @@
 /** Writes docs/errors.md from the tables; test/docs holds the page to them. Run after a build. */
 
 import fs from 'node:fs'
-import { decisionOf } from '../dist/core/capsule/disposition.js'
 import { ERRORS } from '../dist/core/error.js'
 import { TABLE, UNRECORDED } from '../dist/core/verdict/table.js'
+import { decisionOfRow } from '../dist/core/verdict/verdict.js'
 
 let out = `# Errors
 
@@ -19,7 +19,7 @@ there only where such a policy has one, and never under \`deny_detail: code\` in
 
 `
 for (const [code, r] of Object.entries(TABLE)) {
-  out += `### ${code}\n\n\`${r.verdict}\` · decision \`${decisionOf(r.verdict, r.effect !== 'none')}\` · effect \`${r.effect}\` · status \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
+  out += `### ${code}\n\n\`${r.verdict}\` · decision \`${decisionOfRow(code)}\` · effect \`${r.effect}\` · status \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
 }
 out += `## Answers without a capsule\n\n`
 for (const [code, r] of Object.entries(UNRECORDED))

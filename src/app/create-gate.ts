@@ -7,7 +7,7 @@ import type { GateReport } from '../gate/context.js'
 import type { Gate } from '../gate/gate.js'
 import { identityOf } from './identity.js'
 import type { JudgesSource } from './judges/load.js'
-import { OBSERVE_ALL, writeObservePolicies } from './judges/observe-all.js'
+import { OBSERVE_ALL, observeServer, writeObservePolicies } from './judges/observe-all.js'
 import { type GateOptions, openGate, type RunningGate } from './open-gate.js'
 
 export type CreateOptions = Partial<
@@ -105,9 +105,12 @@ export function fromFiles(config: GateConfig): Source {
   return { ok: true, source: { operator, mode, manifests, policyFolder, exactPaths } }
 }
 
-function fromNothing({ operator, data_dir }: GateConfig): Source {
-  const manifest = OBSERVE_ALL
-  const manifests = [{ manifest, digest: manifestDigest(manifest, nodeCrypto) }]
-  const policyFolder = writeObservePolicies(data_dir)
+function fromNothing({ operator, data_dir, mcp }: GateConfig): Source {
+  const servers = Object.keys(mcp)
+  const manifests = [OBSERVE_ALL, ...servers.map(observeServer)].map((manifest) => ({
+    manifest,
+    digest: manifestDigest(manifest, nodeCrypto),
+  }))
+  const policyFolder = writeObservePolicies(data_dir, servers)
   return { ok: true, source: { operator, mode: 'observe', manifests, policyFolder } }
 }

@@ -6,6 +6,7 @@ import { createProxy, type ProxyServer } from '../mounts/proxy/server.js'
 import { attachAdmin } from './admin.js'
 import { systemClock } from './clock.js'
 import { createGate } from './create-gate.js'
+import { mountMcp } from './mcp/mount.js'
 import { limitsOf, routesOf, tlsOf } from './proxy-config.js'
 import { watchVerdicts } from './telemetry/watch-verdicts.js'
 import { createUpstreams } from './upstreams.js'
@@ -48,8 +49,17 @@ export async function startGate(config: GateConfig, options: StartOptions) {
   const gate = watch.around(opened)
   const attached: { close(): Promise<void> }[] = []
   let proxy: ProxyServer | null = null
+  let adminUrl = ''
+  const mcp = mountMcp(gate, config, {
+    env,
+    report,
+    scheme: tls === undefined ? 'http' : 'https',
+    adminUrl: () => adminUrl,
+  })
   const close = async (drainMs: number): Promise<void> => {
-    await proxy?.close(drainMs)
+    const draining = proxy?.close(drainMs)
+    await mcp.close(drainMs)
+    await draining
     for (const { upstream } of upstreams.values()) await upstream.close()
     for (const one of attached) await one.close()
     await gate.close()
@@ -58,7 +68,8 @@ export async function startGate(config: GateConfig, options: StartOptions) {
   try {
     const limits = limitsOf(config)
     const passThrough = routesOf(config)
-    const served = createProxy({ gate, upstreams, passThrough, limits, report }, tls)
+    const beside = mcp.endpoint
+    const served = createProxy({ gate, upstreams, passThrough, limits, report, beside }, tls)
     proxy = served
     const { data, admin } = config.listeners
     let attempts = 0
@@ -71,7 +82,7 @@ export async function startGate(config: GateConfig, options: StartOptions) {
       attached.push(operators)
       return operators.admin
     })
-    const adminUrl = urlOf('http', admin.host, adminPort)
+    adminUrl = urlOf('http', admin.host, adminPort)
     attached.push(await startWebhooks(gate, config, { adminUrl, report, count: metrics.delivery }))
     const { port } = await listen(data.port, (wanted) => served.listen(wanted, data.host))
     const agentsUrl = urlOf(tls === undefined ? 'http' : 'https', data.host, port)

@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Registers>>> = {
   demo: () => import('./demo/demo.js'),
   init: () => import('./init/init.js'),
   serve: () => import('./serve/serve.js'),
+  wrap: () => import('./wrap/wrap.js'),
   tokens: () => import('./tokens.js'),
   config: () => import('./config.js'),
   manifest: () => import('./manifest/manifest.js'),

@@ -8,6 +8,7 @@ import {
   type GateConfig,
   type IssuerConfig,
   type LoadedConfig,
+  type McpConfig,
   problem,
   type SecretRef,
   type SourceConfig,
@@ -88,6 +89,23 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
       deadlines: up.deadlines,
       paths: up.paths,
     }
+  }
+
+  function mcpOf(at: string, server: GateFile['mcp'][string]): McpConfig {
+    const { command, cwd, env, url, ca_file, credential, ...rest } = server
+    const to: McpConfig['to'] =
+      command === undefined
+        ? {
+            kind: 'url',
+            url: url ?? '',
+            ca_file: maybe(ca_file),
+            credential:
+              credential === undefined
+                ? null
+                : { header: credential.header, secret: secretOf(`${at}/credential`, credential) },
+          }
+        : { kind: 'command', command, cwd: maybe(cwd), env }
+    return { ...rest, to }
   }
 
   function agentOf(
@@ -187,6 +205,7 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     manifests: path(given.manifests),
     policies: path(given.policies),
     upstreams,
+    mcp: record(each('/mcp', given.mcp, mcpOf)),
     listeners: {
       data: {
         ...data,

@@ -2,7 +2,7 @@ import type { GateConfig, SecretRef } from './model.js'
 
 /** What the gate runs with, fit to be shown: secrets by their place, token hashes by their start. */
 export function effective(config: GateConfig): unknown {
-  const { upstreams, identity, webhooks, ...rest } = config
+  const { upstreams, mcp, identity, webhooks, ...rest } = config
   return {
     ...rest,
     upstreams: mapped(upstreams, ({ credential, ...upstream }) => ({
@@ -11,6 +11,13 @@ export function effective(config: GateConfig): unknown {
         credential === null
           ? null
           : { header: credential.header, secret: place(credential.secret) },
+    })),
+    mcp: mapped(mcp, ({ to, ...server }) => ({
+      ...server,
+      to:
+        to.kind === 'url' && to.credential !== null
+          ? { ...to, credential: { ...to.credential, secret: place(to.credential.secret) } }
+          : to,
     })),
     webhooks: mapped(webhooks, ({ secret, ...hook }) => ({
       ...hook,

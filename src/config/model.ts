@@ -14,6 +14,22 @@ export type UpstreamConfig = {
   readonly deadlines: GateFile['upstreams'][string]['deadlines']
   readonly paths: 'folded' | 'exact'
 }
+type McpFile = GateFile['mcp'][string]
+export type McpConfig = Pick<McpFile, 'trusted' | 'sampling' | 'elicitation' | 'roots' | 'meta'> & {
+  readonly to:
+    | {
+        readonly kind: 'command'
+        readonly command: readonly string[]
+        readonly cwd: string | null
+        readonly env: readonly string[]
+      }
+    | {
+        readonly kind: 'url'
+        readonly url: string
+        readonly ca_file: string | null
+        readonly credential: UpstreamConfig['credential']
+      }
+}
 export type AgentConfig = {
   /** SHA-256 of the agent's token, hex, from wherever it was kept; null for one known otherwise. */
   readonly token_sha256: string | null
@@ -60,6 +76,7 @@ export type GateConfig = Pick<
   readonly manifests: string
   readonly policies: string
   readonly upstreams: Named<UpstreamConfig>
+  readonly mcp: Named<McpConfig>
   readonly listeners: Pick<Listeners, 'admin'> & {
     readonly data: Pick<Listeners['data'], 'host' | 'port'> & {
       readonly tls: {

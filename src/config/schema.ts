@@ -2,60 +2,33 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { EVENT_TYPES } from '../adapters/webhook/model.js'
 import { bareHost, isPublicAddress } from '../adapters/webhook/post.js'
+import {
+  agentName,
+  credential,
+  file,
+  host,
+  milliseconds,
+  name,
+  one,
+  origin,
+  parseUrl,
+  path,
+  port,
+  seconds,
+  sha256,
+  variable,
+} from './fields.js'
+import { mcpServer } from './mcp.js'
 
 /**
  * gate.yaml. Unknown keys are errors, everything has a default, and no key takes a secret: only the
  * name of an environment variable or of a file that holds it. Published by `config schema`.
  */
-const name = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'expected a lower-case name')
-const agentName = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}$/, 'expected an agent name of up to 128 characters')
-const file = z.string().min(1).max(4096)
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of a variable')
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits')
-const milliseconds = z.int().min(1).max(86_400_000)
-const seconds = z.int().min(1).max(31_536_000)
-const port = z.int().min(0).max(65_535)
-const host = z.string().regex(/^[A-Za-z0-9.:_-]{1,255}$/, 'expected a host name or address')
-const path = z.string().regex(/^\/[^?#\s]*$/, 'expected a path that starts with /')
-
-function parseUrl(text: string): URL | null {
-  return URL.canParse(text) ? new URL(text) : null
-}
-
-const origin = z.string().superRefine((text, context) => {
-  const url = parseUrl(text)
-  const fault = (message: string): void => context.addIssue({ code: 'custom', message })
-  if (url === null || !/^https?:$/.test(url.protocol)) fault('expected an http or https URL')
-  else if (url.username !== '' || url.password !== '') {
-    fault('a secret stands in the URL: use credential with env or file')
-  } else if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-    fault('expected no path, query or fragment: targets are forwarded as they come')
-  }
-})
-
 const remoteKeys = z.string().superRefine((text, context) => {
   if (parseUrl(text)?.protocol !== 'https:') {
     context.addIssue({ code: 'custom', message: 'expected an https URL' })
   }
 })
-
-const one =
-  (...keys: readonly string[]) =>
-  (value: Readonly<Record<string, unknown>>): boolean =>
-    keys.filter((key) => value[key] !== undefined).length === 1
-
-const credential = z
-  .strictObject({
-    header: z
-      .string()
-      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'expected a header name')
-      .default('Authorization'),
-    env: variable.optional(),
-    file: file.optional(),
-  })
-  .refine(one('env', 'file'), 'expected either env or file')
 
 const upstream = z
   .strictObject({
@@ -185,6 +158,8 @@ export const gateFile = z
     manifests: file.default('manifests'),
     policies: file.default('policies'),
     upstreams: z.record(name, upstream).prefault({}),
+    /** MCP servers, each at /mcp/NAME of the data listener. */
+    mcp: z.record(name, mcpServer).prefault({}),
     listeners: z
       .strictObject({
         data: z
@@ -195,7 +170,12 @@ export const gateFile = z
           })
           .prefault({}),
         admin: z
-          .strictObject({ host: host.default('127.0.0.1'), port: port.default(8081) })
+          .strictObject({
+            host: host.default('127.0.0.1'),
+            port: port.default(8081),
+            /** Where people reach it: what agents are told as the page on which somebody decides. */
+            public_url: origin.optional(),
+          })
           .prefault({}),
         /** Prometheus text without a token, on 127.0.0.1 and nowhere else. */
         metrics: z.strictObject({ port }).optional(),
@@ -222,6 +202,13 @@ export const gateFile = z
           .strictObject({
             refusals: z.int().min(1).max(1_000_000).default(100),
             window_seconds: seconds.default(60),
+          })
+          .prefault({}),
+        mcp_sessions: z
+          .strictObject({
+            /** Each is a process of its own where the server is a command. */
+            per_agent: z.int().min(1).max(10_000).default(16),
+            idle_seconds: seconds.default(1_800),
           })
           .prefault({}),
         event_loop_delay_ms: z.int().min(10).max(60_000).default(500),

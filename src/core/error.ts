@@ -44,7 +44,13 @@ const STORE_ERRORS = {
   permissions: 'Set the mode that the message names.',
 } as const
 
-export const ERRORS = { ...START_ERRORS, ...STORE_ERRORS } as const
+/** What an MCP server cannot do behind the gate. */
+const SERVER_ERRORS = {
+  tools_unpinnable:
+    'A server may have 1,000 tools over time, with names of 1 to 256 characters; its new tools stay out, and those pinned before serve on. Put the others behind a server of another name.',
+} as const
+
+export const ERRORS = { ...START_ERRORS, ...STORE_ERRORS, ...SERVER_ERRORS } as const
 export type ErrorCode = keyof typeof ERRORS
 
 /** Where the fault was found, and what stood there instead of what. */

@@ -2,6 +2,7 @@ import type { Agent } from '../core/call/agent.js'
 import type { Call, Caller } from '../core/call/call.js'
 import type { MembersOf } from '../core/journal/vocabulary.js'
 import { upstreamOf } from '../core/manifest/route/match.js'
+import type { RuntimeReport } from '../core/runtime/report.js'
 import type { Dispatch } from '../ports/dispatch.js'
 import type { Identified } from '../ports/identity.js'
 import type { Answer } from './answer/answer.js'
@@ -28,11 +29,24 @@ import { createMemory, DEFAULT_MEMORY, type Memory, type MemoryLimits } from './
 import { type Dropped, recordDropped } from './operate/dropped.js'
 import { type ErasureScope, eraseEvidence } from './operate/erase.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './operate/halt.js'
-import { type OutcomeRecorded, type OutcomeReport, recordOutcome } from './operate/outcome.js'
+import {
+  type OutcomeRecorded,
+  type OutcomeReport,
+  recordOutcome,
+  recordTaskResult,
+  type TaskResult,
+} from './operate/outcome.js'
 import { type PassedThrough, recordPassThrough } from './operate/pass-through.js'
 import { prove } from './operate/prove.js'
 import { type Orphan, recover } from './operate/recover.js'
+import { createPermits, type Permits } from './permit/permits.js'
+import { type Reported, takeReport } from './permit/report.js'
+import { limitUngated } from './permit/ungated-limit.js'
 import { createRead, type Read } from './read.js'
+import { type Acceptance, type Accepted, acceptTool } from './servers/accept-tool.js'
+import { createAsks, type RecordAsk } from './servers/asks.js'
+import { createFaults, type RecordFault } from './servers/faults.js'
+import { createPinning, type PinTools } from './servers/pin-tools.js'
 import { signed } from './signed-event.js'
 
 export type Judges = Omit<World, 'generation'>
@@ -47,6 +61,8 @@ export type Gate = {
   govern(call: Call, dispatch: Dispatch, identified?: Identified): Promise<Answer>
   /** An action's kept response once more, under the halts and policies of now; null where none is kept. */
   collect(call: Call, agent: Agent, action: Collectable): Promise<Answer | null>
+  /** What a runtime that acted itself says of the act; resolves when that is on record. */
+  takeReport(actionId: string, agent: Agent, report: RuntimeReport): Promise<Reported>
   /** Journalled and durable before it takes effect; effective on the next call and on calls not yet sent. */
   halt(scope: HaltScope, by: string): Promise<void>
   resume(scope: HaltScope, by: string): Promise<void>
@@ -64,22 +80,34 @@ export type Gate = {
   expireDue(): Promise<void>
   /** How the mount sends calls of tools that say `on_approval: dispatch`; runs those already approved. */
   dispatchApproved(dispatchOf: BackgroundDispatch): Promise<void>
-  /** Stops the timer, and waits for what it began. */
+  /** Ends open permits as cut, stops the timer, and waits for what it began. */
   stop(): Promise<void>
   /** A person has seen that a call was blocked, and closes its item. */
   closeBlocked(capsuleId: string, by: ClosedBy): Promise<Closed>
   /** States what became of an action that was sent. */
   recordOutcome(report: OutcomeReport): Promise<OutcomeRecorded>
+  /** The result of a call that its server had taken on, read later. */
+  recordTaskResult(result: TaskResult): Promise<OutcomeRecorded>
   /** A request on a route that is recorded and not judged. */
   recordPassThrough(passed: PassedThrough): Promise<{ actionId: string; capsuleId: string }>
   /** Connections that were closed unread; the record has only a digest of their source. */
   recordDropped(dropped: Dropped): Promise<void>
+  /** Every description of its tools that a server gives, before an agent gets it or calls by it. */
+  readonly pinTools: PinTools
+  /** An operator accepts a description that was seen; effective like a halt. */
+  acceptTool(acceptance: Acceptance): Promise<Accepted>
+  /** A server asks something of an agent's client. */
+  readonly recordServerAsk: RecordAsk
+  /** A server broke the protocol: counted, and told once per window. */
+  readonly recordServerFault: RecordFault
   /** Destroys a key of the evidence store, for good. */
   erase(scope: ErasureScope, by: string): Promise<{ readonly records: number }>
   /** For the operator: what the record may not contain. */
   report(event: GateReport): void
   /** What calls under way may keep in memory, for all mounts of the gate together. */
   readonly memory: Memory
+  /** Leave to act that runtimes hold; `decide` of gate/permit gives it. */
+  readonly permits: Permits
   readonly read: Read
 }
 
@@ -115,15 +143,21 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   await expiry.run()
   const background = createBackground(parts)
   const watch = watchEvidence(parts, boot.backlog)
+  const faults = createFaults(parts)
+  const permits = createPermits(parts)
+  const limit = limitUngated(parts)
 
   const gate: Gate = {
     read: createRead(parts, watch),
     report: parts.report,
     memory: createMemory(boot.memory ?? DEFAULT_MEMORY),
+    permits,
     identify: (caller) => identify(caller, parts),
     governs: (method, target) => upstreamOf(world.router, method, target) !== null,
     govern: (call, dispatch, identified) => govern(call, dispatch, parts, identified),
     collect: (call, agent, action) => collect(call, agent, action, parts),
+    takeReport: (actionId, agent, report) =>
+      takeReport(actionId, agent, report, parts, { permits, limit }),
     async resolve(decision) {
       const resolution = await resolve(decision, parts)
       if (resolution.kind === 'recorded' && !resolution.repeated) {
@@ -141,14 +175,29 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
     expireDue: expiry.run,
     dispatchApproved: background.register,
     async stop() {
+      await permits.stop()
+      await limit.stop()
       await watch.stop()
       await expiry.stop()
       await background.idle()
+      await faults.stop()
     },
     closeBlocked: (capsuleId, by) => closeBlocked(capsuleId, by, parts),
     recordOutcome: (report) => recordOutcome(report, parts),
+    recordTaskResult: (result) => recordTaskResult(result, parts),
     recordPassThrough: (passed) => recordPassThrough(passed, parts),
     recordDropped: (dropped) => recordDropped(dropped, parts),
+    pinTools: createPinning(parts, {
+      changed: raiseGeneration,
+      unsettled: (server) => faults.record(server, 'tools_unsettled'),
+    }),
+    async acceptTool(acceptance) {
+      const accepted = await acceptTool(acceptance, parts)
+      if (accepted === 'accepted') raiseGeneration()
+      return accepted
+    },
+    recordServerAsk: createAsks(parts, (server) => faults.record(server, 'asks_too_often')),
+    recordServerFault: faults.record,
     erase: (scope, by) => eraseEvidence(scope, by, parts),
     async halt(scope, by) {
       await recordHalt('HALT', scope, by, parts)

@@ -2,7 +2,7 @@ import type { ApprovalDocument } from '../core/approval/document.js'
 import { readDocument } from '../core/approval/read-document.js'
 import type { OpenItem } from '../core/capsule/open-item.js'
 import type { LineOf } from '../core/journal/vocabulary.js'
-import type { EvidencePart, Found } from '../ports/evidence.js'
+import type { Evidence, EvidencePart, Found } from '../ports/evidence.js'
 import type { Journal } from '../ports/journal.js'
 import type { Approval, StandingGrant, State } from '../ports/state.js'
 import { type OwnAction, ownAction } from './answer/own-action.js'
@@ -20,7 +20,7 @@ export type ShownDocument =
 /** What mounts may read of a gate, all of it through ports. */
 export type Read = Pick<
   State,
-  'approval' | 'approvals' | 'endedApprovals' | 'awaiting' | 'isStanding'
+  'approval' | 'approvals' | 'endedApprovals' | 'awaiting' | 'isStanding' | 'pin' | 'pins'
 > &
   Pick<Journal, 'head' | 'lines'> &
   Pick<Parts, 'halts' | 'keys' | 'subscribe'> & {
@@ -35,6 +35,8 @@ export type Read = Pick<
     /** Blocked ones behind a line, in ledger order. */
     blocked(after: number, size: number): Promise<readonly OpenItem[]>
     standingGrants(): Promise<readonly StandingGrant[]>
+    /** A manifest, a policy set or the definition of a tool; null where it is not there. */
+    publicDocument: Evidence['getPublic']
     /** What judges calls right now. */
     judges(): World
     /** Of an action, or the one part with that digest. */
@@ -75,6 +77,9 @@ export function createRead(parts: Parts, watch: EvidenceWatch): Read {
     blocked: (after, size) => blockedAfter(after, size, parts),
     standingGrants: () => state.standingGrants(parts.clock.now()),
     isStanding: (grant) => state.isStanding(grant),
+    pin: (server, tool) => state.pin(server, tool),
+    pins: () => state.pins(),
+    publicDocument: (digest) => evidence.getPublic(digest),
     halts: parts.halts,
     judges: parts.world,
     evidence: (id) => findEvidence(id, evidence),

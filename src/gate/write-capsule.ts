@@ -24,6 +24,8 @@ export type WrittenWith = {
   readonly about?: About
   /** Octets of the effect that the evidence holds whole (`capture: full`). */
   readonly captured?: Captured
+  /** Of what a runtime reported; the evidence holds it. */
+  readonly reportDigest?: string
   /** Further lines of the same append. */
   readonly beside?: (capsule: Capsule) => readonly JournalEntry[]
   /** Concludes something that was sent: may use the space set aside for that. */
@@ -56,7 +58,17 @@ export const writeOutcome = (
 async function write(
   capsule: Capsule,
   [statement, subject]: readonly [statement: 'agent_action' | 'outcome', subject?: string],
-  { evidence, awaited, settles, about, captured, beside, urgent = false, announce }: WrittenWith,
+  {
+    evidence,
+    awaited,
+    settles,
+    about,
+    captured,
+    reportDigest,
+    beside,
+    urgent = false,
+    announce,
+  }: WrittenWith,
   parts: Writing,
 ): Promise<Capsule> {
   announce?.(capsule)
@@ -70,6 +82,7 @@ async function write(
     ...(settles === undefined ? {} : { settles: { action_id, ...settles } }),
     ...(about === undefined ? {} : { about }),
     ...(captured === undefined ? {} : { captured }),
+    ...(reportDigest === undefined ? {} : { report_digest: reportDigest }),
   })
   const entries = [entry, ...(beside?.(capsule) ?? [])]
   await Promise.all([put, parts.journal.append(entries, { urgent })])

@@ -33,8 +33,16 @@ export type HeldResponse = {
   readonly body: Uint8Array
 }
 
-export const notSent = (cause: string, deadline = false): Observation => ({
-  kind: 'not_sent',
-  cause,
-  deadline,
-})
+export const notSent = (
+  cause: string,
+  deadline = false,
+): Extract<Observation, { kind: 'not_sent' }> => ({ kind: 'not_sent', cause, deadline })
+
+/** A check that throws has not said yes. */
+export function allowed(stillAllowed: () => boolean): boolean {
+  try {
+    return stillAllowed() === true
+  } catch {
+    return false
+  }
+}

@@ -1,5 +1,6 @@
 import type { Header } from '../core/call/call.js'
 import type { Observation } from '../core/capsule/observation.js'
+import type { MessageFault } from '../core/mcp/message.js'
 import type { McpWitnessRule } from '../core/mcp/witness.js'
 
 /**
@@ -23,6 +24,7 @@ export type McpConnection = {
   close(): Promise<void>
 }
 
+/** MUST NOT throw. */
 export type McpListener = {
   /**
    * A notification or a request of the server's. `during` is the id of the request on whose stream it came;
@@ -35,14 +37,7 @@ export type McpListener = {
   closed(ended: McpEnd): void
 }
 /** How a server breaks the protocol. */
-export type McpFault =
-  | 'answered_twice'
-  | 'answered_unasked'
-  | 'message_too_long'
-  | 'message_not_json'
-  | 'message_names_twice'
-  | 'message_batched'
-  | 'message_not_rpc'
+export type McpFault = 'answered_twice' | 'answered_unasked' | 'message_too_long' | MessageFault
 /** How it ended; `code` or `signal` of a process. */
 export type McpEnd = {
   readonly why: string
@@ -56,7 +51,7 @@ export type McpHead = {
   readonly name: string | null
   /** Null in the era that has no such header yet (`initialize`). */
   readonly protocolVersion: string | null
-  /** `mcp-param-…`, as the tool's definition asks for them. */
+  /** `mcp-param-…`, as the tool's definition asks for them: plain values, which the way over HTTP encodes. */
   readonly params: readonly Header[]
 }
 export type McpSending = {
@@ -72,6 +67,14 @@ export type McpControl = {
   readonly totalMs: number
   /** Aborts when nobody waits for the answer any more: what was sent ends as cut. */
   readonly signal?: AbortSignal | undefined
+  /** The tool's rule on connections over HTTP; absent: fresh. */
+  readonly connection?: 'fresh' | 'pooled' | undefined
+}
+/** For whoever runs the gate; structurally what the gate's own log takes. */
+export type McpReport = {
+  readonly level: 'warn' | 'error'
+  readonly event: string
+  readonly detail: string
 }
 
 export type McpReceived =

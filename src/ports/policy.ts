@@ -19,6 +19,8 @@ export type PolicyRequest = {
   readonly args: { readonly [name: string]: CedarValue }
   readonly approval: { readonly granted: boolean }
 }
+/** All that a policy's head can ask about. */
+export type PolicyScopeRequest = Pick<PolicyRequest, 'principal' | 'roles' | 'action' | 'resource'>
 type Judged = {
   readonly policies: readonly string[]
   readonly observed: readonly ObservedPolicy[]
@@ -44,4 +46,9 @@ export type PolicyEngine = {
   readonly policyIds: readonly string[]
   /** MUST return an error value, never permit, when any policy errored or the schema was not applied. MUST NOT throw. */
   decide(request: PolicyRequest): PolicyDecision
+  /**
+   * Whether the heads of the enforced policies leave a way for such a call: what lists of tools are filtered by. MUST be
+   * true wherever `decide` permits or asks for some arguments; may be true for calls that conditions then deny.
+   */
+  mayPermit(asked: PolicyScopeRequest): boolean
 }

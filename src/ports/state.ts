@@ -108,6 +108,15 @@ export type BlockedItems = {
   /** Null: these are all. */
   readonly older: OlderBlocked | null
 }
+/** How a tool of an MCP server has to be described, as the lines so far established it. */
+export type Pin = {
+  readonly server: string
+  readonly tool: string
+  /** The digest that it is held to: first seen, or accepted by an operator. */
+  readonly definition: string
+  /** The digest that the server was last seen to describe it by, where that is another; null: none. */
+  readonly changed: string | null
+}
 export type Claimed =
   | { readonly kind: 'claimed' }
   /** `settled` resolves when the holder has given it up. */
@@ -147,7 +156,11 @@ export type State = {
   refusal(agent: string, callIdentity: string, at: number): Promise<Approval | null>
   /** Standing grants that may be spent now, oldest first. */
   standing(agent: string, tool: string, at: number): Promise<readonly StandingGrant[]>
+  /** How the server's tool has to be described; null: it was never described. */
+  pin(server: string, tool: string): Promise<Pin | null>
   // What operators read; no call waits for it.
+  /** All pins, by server and tool. */
+  pins(): Promise<readonly Pin[]>
   /** Approvals that ended and are still known, oldest first. */
   endedApprovals(): Promise<readonly Approval[]>
   /** Standing grants of all agents that may be spent at that time. */

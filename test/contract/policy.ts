@@ -51,6 +51,8 @@ when { context.args.amount.greaterThan(decimal("1000.0")) };`
 const OBSERVED = `${PERMIT}
 @id("trial") @mode("observe") forbid (principal, action == Action::"pay", resource)
 when { context.args.amount.greaterThan(decimal("5.0")) };`
+const UNCONDITIONAL = `${PERMIT}
+@id("no-payers") forbid (principal in Role::"payers", action == Action::"pay", resource);`
 
 const large = (amount: string, granted = false) =>
   contractRequest({ args: { amount, count: 1 }, approval: { granted } })
@@ -176,6 +178,34 @@ export const POLICY_CONTRACT: readonly PolicyCheck[] = [
       expect(again.digest).toBe(first.digest)
       expect(other.digest).not.toBe(first.digest)
       expect([...other.policyIds].sort()).toEqual(['large', 'may-pay', 'never'])
+    },
+  },
+  {
+    name: 'may permit whatever it permits or asks about for some arguments',
+    async check(make) {
+      for (const policies of [PERMIT, ASK, OBSERVED, OVERFLOW, UNCONDITIONAL]) {
+        const engine = await make(policies)
+        for (const principal of ['bot', 'stranger']) {
+          for (const amount of ['1.0', '100.01', '1000.01']) {
+            const asked = { ...large(amount), principal }
+            const { kind } = engine.decide(asked)
+            if (kind === 'permit' || kind === 'ask') expect(engine.mayPermit(asked)).toBe(true)
+          }
+        }
+      }
+    },
+  },
+  {
+    name: 'may not permit what no enforced policy is about, nor what is forbidden without condition',
+    async check(make) {
+      const stranger = contractRequest({ principal: 'stranger' })
+      const ask = await make(ASK)
+      expect(ask.mayPermit(contractRequest())).toBe(true)
+      expect(ask.mayPermit(stranger)).toBe(false)
+      expect(ask.mayPermit(contractRequest({ action: 'fly' }))).toBe(false)
+      const unconditional = await make(UNCONDITIONAL)
+      expect(unconditional.mayPermit(contractRequest())).toBe(false)
+      expect(unconditional.mayPermit(contractRequest({ roles: [] }))).toBe(true)
     },
   },
   {

@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import type { Line, LineType } from '../../src/core/journal/vocabulary.js'
 import type { BudgetClaim, ReserveRequest, State } from '../../src/ports/state.js'
+import { known, rawLine } from '../support/lines.js'
 
 /** What every driver of State must hold (DESIGN §8), through the port alone. */
-export type OpenState = () => Promise<{ state: State; close(): Promise<void> }>
+export type OpenState = () => Promise<{
+  state: State
+  /** As the journal would hand it on, once it is durable. */
+  fold(line: Line): void | Promise<void>
+  close(): Promise<void>
+}>
 
 export const sha = (text: string): string => createHash('sha256').update(text).digest('hex')
 const T0 = Date.parse('2026-03-01T12:00:00.000Z')
@@ -43,9 +50,10 @@ const release = { kind: 'release' } as const
 export function stateContract(driver: string, open: OpenState): void {
   describe(`State contract: ${driver}`, () => {
     let state: State
+    let fold: (line: Line) => void | Promise<void>
     let close: () => Promise<void>
     beforeEach(async () => {
-      ;({ state, close } = await open())
+      ;({ state, fold, close } = await open())
     })
     afterEach(() => close())
     const key = sha('key-1')
@@ -239,6 +247,67 @@ export function stateContract(driver: string, open: OpenState): void {
       await state.unclaim(first as string)
       expect(await state.claimOpening('bot', 'f', 2)).toBe(true)
       expect(await state.claimOpening('bot', 'g', 2)).toBe(false)
+    })
+
+    describe('pins', () => {
+      const [d1, d2, d3] = [sha('d1'), sha('d2'), sha('d3')]
+      const FILES = { server: 'files', tool: 'write' }
+      let seq = 0
+      const say = async (type: LineType, members: object): Promise<void> =>
+        fold(known(rawLine(type, members, { seq: ++seq })))
+      const pinned = (server: string, ...tools: (readonly [string, string])[]) =>
+        say('TOOLS_PINNED', {
+          server,
+          tools: tools.map(([tool, definition]) => ({ tool, definition })),
+        })
+      const pin = () => state.pin('files', 'write')
+
+      it('are none at first, and then of the server and tool that a line names alone', async () => {
+        expect([await pin(), await state.pins()]).toEqual([null, []])
+        await pinned('mail', ['write', d3])
+        await pinned('files', ['write', d1], ['read', d2])
+        expect(await pin()).toEqual({ ...FILES, definition: d1, changed: null })
+        for (const [server, tool] of [
+          ['files', 'send'],
+          ['fileswrite', ''],
+          ['', 'write'],
+          ['__proto__', 'write'],
+          ['files', 'toString'],
+        ] as const) {
+          expect(await state.pin(server, tool)).toBeNull()
+        }
+        expect((await state.pins()).map(({ server, tool }) => `${server} ${tool}`)).toEqual([
+          'files read',
+          'files write',
+          'mail write',
+        ])
+      })
+
+      it('are not moved by what is pinned later, only by an operator', async () => {
+        await pinned('files', ['write', d1])
+        await pinned('files', ['write', d2])
+        expect(await pin()).toMatchObject({ definition: d1, changed: null })
+        await say('TOOL_CHANGED', { ...FILES, pinned: d1, seen: d2 })
+        expect(await pin()).toMatchObject({ definition: d1, changed: d2 })
+        await say('TOOL_CHANGED', { ...FILES, pinned: d1, seen: d3 })
+        expect(await pin()).toMatchObject({ definition: d1, changed: d3 })
+        await say('TOOL_ACCEPTED', { ...FILES, definition: d3 })
+        expect(await pin()).toMatchObject({ definition: d3, changed: null })
+      })
+
+      it('are as before where the server describes the tool as before', async () => {
+        await pinned('files', ['write', d1])
+        await say('TOOL_CHANGED', { ...FILES, pinned: d1, seen: d2 })
+        await say('TOOL_CHANGED', { ...FILES, pinned: d1, seen: d1 })
+        expect(await pin()).toMatchObject({ definition: d1, changed: null })
+      })
+
+      it('stay changed where another definition is accepted than the one last seen', async () => {
+        await pinned('files', ['write', d1])
+        await say('TOOL_CHANGED', { ...FILES, pinned: d1, seen: d3 })
+        await say('TOOL_ACCEPTED', { ...FILES, definition: d2 })
+        expect(await pin()).toMatchObject({ definition: d2, changed: d3 })
+      })
     })
 
     it('agrees with a naive ledger over any sequence of reserve, commit and release', async () => {

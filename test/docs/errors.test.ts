@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-import { decisionOf } from '../../src/core/capsule/disposition.js'
 import { ERRORS } from '../../src/core/error.js'
-import { TABLE, UNRECORDED } from '../../src/core/verdict/table.js'
+import { type Code, TABLE, UNRECORDED } from '../../src/core/verdict/table.js'
+import { decisionOfRow } from '../../src/core/verdict/verdict.js'
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8')
 const sections = new Map(
@@ -25,7 +25,7 @@ describe('docs/errors.md', () => {
   it.each(Object.entries(TABLE))('says of %s what the table says', (code, row) => {
     const section = sections.get(code)
     expect(section).toContain(
-      `\`${row.verdict}\` · decision \`${decisionOf(row.verdict, row.effect !== 'none')}\` · effect \`${row.effect}\` · status \`${row.status}\``,
+      `\`${row.verdict}\` · decision \`${decisionOfRow(code as Code)}\` · effect \`${row.effect}\` · status \`${row.status}\``,
     )
     expect(section?.replace(/\s+/g, ' ')).toContain(`${row.said} ${row.instead}`)
   })

@@ -1,5 +1,6 @@
 import { MANIFEST } from '../support/verdict-scenarios.js'
 import { verdictTable } from './verdict-table.js'
+import { throughDecide } from './verdict-way-decide.js'
 import {
   throughFetch,
   throughFunction,
@@ -8,10 +9,19 @@ import {
   throughProxy,
 } from './verdict-ways.js'
 
+/** Called by name, never found by method and path. */
+const BY_NAME = MANIFEST.replaceAll(/^ {4}match: .*\n/gm, '')
+
 verdictTable({
   name: 'the stand-alone proxy',
   mount: 'proxy',
-  unreachable: { passed_through: 'an ungoverned route; the proxy’s own suite has it' },
+  unreachable: {
+    passed_through: 'an ungoverned route; the proxy’s own suite has it',
+    claimed: 'no runtime acts here; decide has it',
+    runtime_failed: 'no runtime acts here; decide has it',
+    permits_exhausted: 'no runtime acts here; decide has it',
+    ungated_report: 'no runtime acts here; decide has it',
+  },
   open: throughProxy,
 })
 verdictTable({ name: 'Express middleware', mount: 'middleware', open: throughMiddleware })
@@ -19,8 +29,7 @@ verdictTable({ name: 'governedProxy', mount: 'governed_proxy', open: throughGove
 verdictTable({
   name: 'a wrapped function',
   mount: 'function',
-  // Called by name, never found by method and path.
-  manifest: MANIFEST.replaceAll(/^ {4}match: .*\n/gm, ''),
+  manifest: BY_NAME,
   unreachable: { outcome_unknown: 'a function that fails says so; fetch has this row' },
   open: throughFunction,
 })
@@ -37,4 +46,25 @@ verdictTable({
     unauthenticated: 'the program vouches for the agent',
   },
   open: throughFetch,
+})
+verdictTable({
+  name: 'a runtime that acts itself',
+  mount: 'proxy',
+  manifest: BY_NAME,
+  unreachable: {
+    target_malformed: 'a tool is named, not addressed',
+    target_ambiguous: 'a tool is named, not addressed',
+    query_not_read: 'a tool is named, not addressed',
+    body_not_read: 'a tool without arguments gets an empty object',
+    body_unreadable: 'the whole question is read strictly: request_malformed',
+    held_memory_exhausted: 'nothing is held',
+    upstream_unreachable: 'nothing is sent',
+    deadline_before_dispatch: 'nothing is sent',
+    executed: 'nothing is observed',
+    tool_refused: 'nothing is observed',
+    tool_failed: 'nothing is observed',
+    outcome_unknown: 'a permit is cut when the gate stops; its own suite has it',
+    passed_through: 'an ungoverned route; the proxy’s own suite has it',
+  },
+  open: throughDecide,
 })

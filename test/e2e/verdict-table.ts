@@ -2,8 +2,8 @@ import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import type { RunningGate } from '../../src/app/open-gate.js'
 import type { HttpCall } from '../../src/core/call/call.js'
-import { decisionOf } from '../../src/core/capsule/disposition.js'
 import { type Code, type Mount, TABLE } from '../../src/core/verdict/table.js'
+import { decisionOfRow } from '../../src/core/verdict/verdict.js'
 import { verifyStatement } from '../../src/core/verify/statement.js'
 import { govern } from '../../src/gate/govern/govern.js'
 import { createMemory } from '../../src/gate/memory.js'
@@ -76,6 +76,8 @@ const ROWS: Partial<Record<Code, Row>> = {
     namesApproval: true,
   },
   claimed: executed,
+  permits_exhausted: { call: held, doing: 'permits_held' },
+  ungated_report: executed,
   held_memory_exhausted: { call: held, doing: 'no_memory' },
   runtime_failed: { call: executed.call, ...(tool_failed.tool && { tool: tool_failed.tool }) },
   recovered: { ...deadline_after_dispatch, crash: true },
@@ -240,7 +242,7 @@ async function expectRow(code: Code, capsules: CapsuleLine[], at: Rig): Promise<
   const row = TABLE[code]
   expect(line.capsule.disposition).toMatchObject({
     verdict_class: row.verdict,
-    decision: decisionOf(row.verdict, row.effect !== 'none'),
+    decision: decisionOfRow(code),
     approver: 'policy',
     human_disposed: false,
   })

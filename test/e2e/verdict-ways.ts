@@ -17,8 +17,8 @@ import { fine } from '../support/verdict-scenarios.js'
 import type { Doing, Told, Way } from './verdict-table.js'
 
 /** The ways into the gate, each on real sockets where it has any. */
-type Signal = { readonly promise: Promise<void>; tell(): void }
-function signal(): Signal {
+export type Signal = { readonly promise: Promise<void>; tell(): void }
+export function signal(): Signal {
   let tell: () => void = () => undefined
   const promise = new Promise<void>((resolve) => {
     tell = resolve
@@ -170,7 +170,7 @@ function answer({ code, cut }: Doing, res: express.Response): void {
   }
 }
 
-const TOOLS: Readonly<Record<string, string>> = {
+export const TOOLS: Readonly<Record<string, string>> = {
   '/v1/refunds': 'create_refund',
   '/v1/notes': 'annotate',
   '/v1/counts': 'count_up',
@@ -258,7 +258,7 @@ export async function throughFetch(running: RunningGate): Promise<Way> {
 }
 
 /** The call as bytes on a socket, its faults included. */
-async function askHttp(port: number, call: HttpCall): Promise<Told | null> {
+export async function askHttp(port: number, call: HttpCall): Promise<Told | null> {
   const { body, caller } = call
   const lines = [
     `${call.method} ${call.target} HTTP/1.1`,

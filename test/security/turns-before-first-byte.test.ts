@@ -6,6 +6,7 @@ import type { RunningGate } from '../../src/app/open-gate.js'
 import type { HttpCall } from '../../src/core/call/call.js'
 import { CANARY_MANIFEST } from '../../src/gate/operate/canary.js'
 import type { Way } from '../e2e/verdict-table.js'
+import { throughDecide } from '../e2e/verdict-way-decide.js'
 import {
   throughFetch,
   throughFunction,
@@ -23,6 +24,10 @@ const WAYS: Record<string, { open(gate: RunningGate): Promise<Way>; manifest: st
   governedProxy: { open: throughGovernedProxy, manifest: MANIFEST },
   'a wrapped function': {
     open: throughFunction,
+    manifest: MANIFEST.replaceAll(/^ {4}match: .*\n/gm, ''),
+  },
+  'a permit': {
+    open: throughDecide,
     manifest: MANIFEST.replaceAll(/^ {4}match: .*\n/gm, ''),
   },
   'the gated fetch': { open: throughFetch, manifest: MANIFEST },

@@ -25,7 +25,7 @@ async function judgedBefore(call: HttpCall, parts: Parts, which: number): Promis
   const opened = begin(call, await identify(call.caller, parts), parts)
   const matched = went(match(went(recognize(opened)), parts))
   const older = advance(matched, olderDigests(matched, parts).at(which) ?? {})
-  const constrained = went(constrain(went(admit(older, parts)), parts))
+  const constrained = went(constrain(went(await admit(older, parts)), parts))
   return approve(went(await authorize(constrained, parts)), parts)
 }
 

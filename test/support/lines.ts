@@ -153,6 +153,22 @@ export const SMALLEST: Sample = {
     unsigned: [1],
     orphans: ['a-1'],
   },
+  TOOLS_PINNED: { server: 'files', tools: [{ tool: 'write', definition: sha('definition') }] },
+  TOOL_CHANGED: {
+    server: 'files',
+    tool: 'write',
+    pinned: sha('definition'),
+    seen: sha('another definition'),
+  },
+  TOOL_ACCEPTED: {
+    server: 'files',
+    tool: 'write',
+    definition: sha('another definition'),
+    actor: sha('operator'),
+    evidence_digest: sha('evidence'),
+  },
+  SERVER_ASKED: { server: 'files', method: 'roots/list', agent: 'bot', passed: true },
+  SERVER_FAULT: { server: 'files', fault: 'answer_unasked', count: 1, window_seconds: 60 },
   WEBHOOK_DISABLED: { endpoint: 'ops' },
   WEBHOOK_ENABLED: { endpoint: 'ops' },
   WEBHOOK_DEAD: {

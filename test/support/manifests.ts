@@ -1,8 +1,10 @@
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { readYaml } from '../../src/config/yaml.js'
 import { utf8 } from '../../src/core/bytes/text.js'
-import type { Call, HttpCall, ReadCall, ReadHttpCall } from '../../src/core/call/call.js'
+import type { Call, HttpCall, McpCall, ReadCall, ReadHttpCall } from '../../src/core/call/call.js'
 import { bodyOf, routeCall } from '../../src/core/call/parts.js'
+import { canonicalOf, jsonDigest, normalize } from '../../src/core/json/build.js'
+import type { Plain } from '../../src/core/json/value.js'
 import { type Expanded, expand, manifestDigest } from '../../src/core/manifest/expand/expand.js'
 import type { Problem } from '../../src/core/manifest/expand/tree.js'
 import type { Manifest } from '../../src/core/manifest/model.js'
@@ -83,6 +85,39 @@ export function httpCall(
     waitSeconds: 0,
     ...more,
   }
+}
+
+/** A call of a tool of an MCP server, as that server does not list it unless told otherwise. */
+export function mcpCall(
+  server: string,
+  name: string,
+  args?: unknown,
+  more: Partial<McpCall> = {},
+): McpCall {
+  return {
+    kind: 'mcp',
+    server,
+    method: 'tools/call',
+    name,
+    body: { kind: 'read', bytes: utf8(args === undefined ? '' : JSON.stringify(args)) },
+    more: '',
+    meta: '',
+    definition: null,
+    caller: { bearer: null, certificate: null, asserted: null, source: '127.0.0.1' },
+    idempotencyKey: null,
+    approvalId: null,
+    waitSeconds: 0,
+    ...more,
+  }
+}
+
+/** A tool as a server would list it: what the gate pins, and what a call that was made by it carries. */
+export function describedTool(tool: string, description: string, more: Plain = {}) {
+  const listed = { name: tool, description, inputSchema: { type: 'object' }, ...Object(more) }
+  const digest = jsonDigest(listed, nodeCrypto)
+  const document = canonicalOf(normalize(listed))
+  const definition = { digest, hinted: 'two_way', trusted: false } as const
+  return { tool, digest, document, definition }
 }
 
 /** The call as `match` hands it on. */

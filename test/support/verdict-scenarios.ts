@@ -92,6 +92,7 @@ export type Scenario = {
     | 'nobody_to_ask'
     | 'one_may_wait'
     | 'no_memory'
+    | 'permits_held'
 }
 
 /** Rows that one HTTP call brings about; those of deciders and deadlines are in test/gate/approval. */
@@ -105,7 +106,10 @@ type HttpRow = Exclude<
   | 'recovered'
   | 'passed_through'
   | 'tool_changed'
+  | 'permits_exhausted'
+  | 'ungated_report'
   | 'unfinished'
+  | 'call_cancelled'
 >
 
 export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { canonicalOf } from '../../core/json/build.js'
 import type { Annotated } from './load/annotations.js'
 import type { ArgumentUse } from './load/argument-buckets.js'
+import type { PolicyScope } from './load/scope.js'
 import type { PolicyText } from './load/split.js'
 import type { ActionShape, PolicySchema } from './schema.js'
 
@@ -12,8 +13,9 @@ export type LoadedPolicy = Annotated &
     readonly actions: readonly string[]
     /** Arguments it uses, and how; null: all of them, by value. */
     readonly uses: ReadonlyMap<string, ArgumentUse> | null
-    /** The one agent its scope names: for others it does not apply. Null: any. */
-    readonly agent: string | null
+    readonly scope: PolicyScope
+    /** Whether a `when` or `unless` can still keep it from applying. */
+    readonly isConditional: boolean
   }
 
 const validated: unique symbol = Symbol('validated')

@@ -3,7 +3,7 @@ import type { Observation } from '../../core/capsule/observation.js'
 import { mayBeJson, type ResponseHead } from '../../core/http/response.js'
 import { ResponseBody } from '../../core/http/response-body.js'
 import { cutShort, witness } from '../../core/http/witness.js'
-import { notSent } from '../../ports/dispatch.js'
+import { allowed, notSent } from '../../ports/dispatch.js'
 import type {
   DispatchControl,
   DispatchRule,
@@ -35,6 +35,8 @@ type Exchanged = {
   readonly restMs: number
 }
 
+/** The longest that a timer can sleep: the deadline of a stream without one is Infinity. */
+const LONGEST_SLEEP_MS = 2 ** 31 - 1
 /** Below this, head and body leave in one buffer and mostly in one packet. */
 const ONE_WRITE = 64 * 1024
 
@@ -227,7 +229,7 @@ class Exchange implements Listener, ReaderEvents {
    * on. Most calls end before either.
    */
   #wakeIn(ms: number): void {
-    this.#timer = setTimeout(() => this.#woken(), Math.max(1, ms))
+    this.#timer = setTimeout(() => this.#woken(), Math.min(LONGEST_SLEEP_MS, Math.max(1, ms)))
   }
 
   #woken(): void {
@@ -255,14 +257,5 @@ class Exchange implements Listener, ReaderEvents {
     if (exchanged.restMs === 0) this.#connection.discard()
     else this.#connection.detach()
     this.#resolve(exchanged)
-  }
-}
-
-/** A check that throws has not said yes. */
-function allowed(stillAllowed: () => boolean): boolean {
-  try {
-    return stillAllowed() === true
-  } catch {
-    return false
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { mkdirSync, writeFileSync } from '../../adapters/disk/files.js'
-import type { Manifest, ToolRule } from '../../core/manifest/model.js'
+import type { Manifest, McpMatch, ToolRule } from '../../core/manifest/model.js'
 
 /**
  * Recording without files (`serve --upstream URL --observe`): one tool per method, whatever the path.
@@ -24,6 +24,30 @@ export const OBSERVE_ALL: Manifest = {
   constraints: {},
   tests: [],
 }
+
+/** The same for an MCP server: one rule for each part of it, whatever its name. */
+export const observeServer = (server: string): Manifest => ({
+  ...OBSERVE_ALL,
+  id: `dev.capsulegate.observe.${server}`,
+  rules: PARTS.map((part) => ({
+    ...rule('POST', 0),
+    tool: mcpToolOf(server, part),
+    match: { server, [part]: '*' } as McpMatch,
+    action: mcpToolOf(server, part),
+    resource: mcpToolOf(server, part),
+    args: part === 'resource' ? URI : {},
+    effect: {
+      type: `dev.capsulegate.observe.mcp_${part}`,
+      irreversibility_class:
+        part === 'resource' || part === 'prompt' ? 'two_way' : 'one_way_consequential',
+    },
+  })),
+})
+const PARTS = ['tool', 'resource', 'prompt', 'method'] as const
+const URI: ToolRule['args'] = {
+  uri: { type: 'string', optional: false, from: { in: 'path', name: 'uri' } },
+}
+const mcpToolOf = (server: string, part: string): string => `mcp.${server}.${part}`
 
 function toolOf(method: string): string {
   return `http_${method.toLowerCase()}`
@@ -67,13 +91,16 @@ function rule(method: string, segments: number): ToolRule {
 }
 
 /** The engine reads policies from a folder: the gate keeps its own beside its data. */
-export function writeObservePolicies(dataDir: string): string {
+export function writeObservePolicies(dataDir: string, servers: readonly string[] = []): string {
   const folder = join(dataDir, 'observe')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const policies = METHODS.map((method) => {
-    const tool = toolOf(method)
-    return `@id("${tool}") permit (principal, action == Action::"${tool}", resource);`
-  })
+  const tools = [
+    ...METHODS.map(toolOf),
+    ...servers.flatMap((server) => PARTS.map((part) => mcpToolOf(server, part))),
+  ]
+  const policies = tools.map(
+    (tool) => `@id("${tool}") permit (principal, action == Action::"${tool}", resource);`,
+  )
   writeFileSync(join(folder, 'observe.cedar'), `${policies.join('\n')}\n`, { mode: 0o600 })
   return folder
 }

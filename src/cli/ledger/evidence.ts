@@ -7,7 +7,7 @@ import { ownSecret } from '../../app/data/secrets.js'
 import { GateError } from '../../core/error.js'
 import { namesDigest } from '../../core/evidence/record-names.js'
 import { createErasures, type Erasures } from '../../core/journal/erasures.js'
-import { evidenceDigestsOf } from '../../core/journal/evidence-digests.js'
+import { documentDigestsOf, evidenceDigestsOf } from '../../core/journal/evidence-digests.js'
 import { readLine } from '../../core/journal/vocabulary.js'
 import type { Folder } from '../access/data-folder.js'
 import { ledgerFiles, readAll } from './files.js'
@@ -77,7 +77,7 @@ export async function compareEvidence(folder: Store): Promise<EvidenceReport> {
 
 async function readDue(data: string) {
   const due = new Map<string, Due>()
-  /** Policy sets and manifests by digest: kept in clear, beside the records. */
+  /** Policy sets, manifests and definitions of tools by digest: kept in clear, beside the records. */
   const documents = new Map<string, Named>()
   const erasures = createErasures()
   for await (const { line: raw } of readAll(await ledgerFiles(data))) {
@@ -85,12 +85,7 @@ async function readDue(data: string) {
     if (line === null) continue
     erasures.add(line)
     const { seq } = line
-    if (line.type === 'CONFIG_CHANGED') {
-      documents.set(line.policy_digest, { seq, member: 'policy_digest' })
-      for (const digest of line.manifest_digests) {
-        documents.set(digest, { seq, member: 'manifest_digests' })
-      }
-    }
+    for (const { member, digest } of documentDigestsOf(line)) documents.set(digest, { seq, member })
     for (const { member, digest } of evidenceDigestsOf(line)) {
       const known = due.get(digest) ?? { seq, member, decisions: new Set(), dark: 0, best: null }
       due.set(digest, known)
@@ -102,7 +97,7 @@ async function readDue(data: string) {
   return { due, erasures, documents }
 }
 
-/** Without the manifest and the policies the verdicts cannot be derived again (DESIGN §5). */
+/** Without manifest, policies and definitions the verdicts cannot be derived again (DESIGN §5). */
 async function documentFindings(
   folder: string,
   documents: ReadonlyMap<string, Named>,

@@ -36,6 +36,8 @@ export const document = s.record({
     headers: s.list(pair),
     /** MCP: what else is sent with the arguments, such as `task` or the answers to a server's questions. */
     more: s.optional(s.anyText),
+    /** MCP: the digest of the tool's definition, as the agent was shown it. */
+    definition: s.optional(s.digest),
     octets,
     /** The body's exact text; null where it is no text or too long to be read by a person. */
     body: s.nullable(s.anyText),

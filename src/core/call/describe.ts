@@ -32,15 +32,21 @@ export function describeCall(known: {
   }
 }
 
-type Address = Pick<Described['request'], 'method' | 'upstream' | 'target' | 'headers' | 'more'>
+type Address = Pick<
+  Described['request'],
+  'method' | 'upstream' | 'target' | 'headers' | 'more' | 'definition'
+>
 
 function addressOf(call: ReadCall, rule: ToolRule): Address {
   switch (call.kind) {
     case 'function':
       return { method: null, upstream: null, target: null, headers: [] }
     case 'mcp': {
-      const { server, method, name, more } = call
-      const beside = more === '' ? {} : { more: `{${more}}` }
+      const { server, method, name, more, definition } = call
+      const beside = {
+        ...(more === '' ? {} : { more: `{${more}}` }),
+        ...(definition === null ? {} : { definition: definition.digest }),
+      }
       return { method, upstream: server, target: name, headers: [], ...beside }
     }
     case 'http': {

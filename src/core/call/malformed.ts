@@ -9,10 +9,16 @@ const WORDS = {
   length_beside_coding: 'content-length stands beside transfer-encoding',
   body_misframed: 'the body is not framed as announced',
   body_too_slow: 'the body came too slowly',
+  host_foreign: 'the header host names another machine',
+  origin_foreign: 'the page that sent the request is of another site',
+  server_unknown: 'there is no such server here',
   message_not_json: 'the message is not strict UTF-8 JSON',
   message_names_twice: 'the message names a member twice',
   message_batched: 'several messages came as one; send each by itself',
   message_not_rpc: 'the message is no JSON-RPC 2.0 request',
+  message_param_unknown: 'params hold a member that is not passed on',
+  message_header_mismatch: 'the headers do not say what the message says',
+  question_misshapen: 'the body is not {"tool": a name, "arguments": an object} and nothing else',
   message_id_in_flight: 'the id of the request is that of another that is not answered yet',
 } as const
 

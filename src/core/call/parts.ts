@@ -1,4 +1,5 @@
 import { utf8 } from '../bytes/text.js'
+import { askedOf } from '../manifest/route/match-server.js'
 import type {
   Call,
   Definition,
@@ -45,6 +46,9 @@ export function addressOf(call: Call): Address {
 export const destinationOf = (call: ReadCall): string | null =>
   call.kind === 'http' ? call.upstream : null
 
+/** A function's caller runs it itself: the gate lets it act, and has only its word for what came of it. */
+export const isRunByCaller = (call: ReadCall): boolean => call.kind === 'function'
+
 /** The method for logs and metrics; null for calls that have none. */
 export const methodOf = (call: Call): string | null =>
   call.kind === 'function' ? null : call.method
@@ -71,6 +75,20 @@ export const headersOf = (call: Call): readonly Header[] =>
 /** The tool as its server described it, where it has one that does. */
 export const definitionOf = (call: Call): Definition | null =>
   call.kind === 'mcp' ? call.definition : null
+
+/** The tool of a server that is called, and as what the caller knows it; null: it is no such call. */
+export function serverToolOf(call: Call): ServerTool | null {
+  if (call.kind !== 'mcp') return null
+  const { part, name: tool } = askedOf(call)
+  const { server, definition } = call
+  return part === 'tool' ? { server, tool, definition: definition?.digest ?? null } : null
+}
+export type ServerTool = {
+  readonly server: string
+  readonly tool: string
+  /** The digest of its definition; null where the server does not list it. */
+  readonly definition: string | null
+}
 
 /** The MCP call, where it is one. */
 export const mcpCallOf = (call: ReadCall): ReadMcpCall | null => (call.kind === 'mcp' ? call : null)

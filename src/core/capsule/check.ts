@@ -60,7 +60,8 @@ export function checkInput({ verdict, constraints, extensions, chain }: CapsuleI
   if ((verdict.kind === 'ran' || verdict.kind === 'recovered') && gated)
     refuse('a constraint that gated the call contradicts a call that ran (seed §8.1)')
   if (verdict.kind === 'recovered' && verdict.evidence !== 'present')
-    checkUnshown(constraints, extensions)
+    checkUnjudged('recovered without evidence', constraints, extensions)
+  if (verdict.kind === 'ungated') checkUnjudged('ungated', constraints, extensions)
   if (verdict.kind === 'refused' && GATED.has(verdict.verdict_class) && !gated)
     refuse(`${verdict.verdict_class} names the check that gated the call (seed §8.1)`)
   const closes =
@@ -72,11 +73,15 @@ export function checkInput({ verdict, constraints, extensions, chain }: CapsuleI
 
 const JUDGED = ['manifest_digest', 'policy_digest', 'mode']
 
-/** Without its evidence nothing is known of how a call was judged. */
-function checkUnshown(constraints: readonly ConstraintRecord[], extensions: object): void {
+/** Without its evidence nothing is known of how a call was judged; what came without a permit was not judged. */
+function checkUnjudged(
+  what: string,
+  constraints: readonly ConstraintRecord[],
+  extensions: object,
+): void {
   const claimed = JUDGED.find((name) => Object.hasOwn(extensions, `dev.capsulegate.${name}`))
   if (constraints.length > 0 || claimed !== undefined)
-    refuse(`recovered without evidence claims ${claimed ?? 'a constraint'}`)
+    refuse(`${what} claims ${claimed ?? 'a constraint'}`)
 }
 
 /** `payload` is the capsule as it is written: what no name in it can be is looked for there first. */

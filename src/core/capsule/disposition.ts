@@ -1,5 +1,5 @@
 import { HumanDecision } from './human.js'
-import type { By, CapsuleInput, Disposed, Recovered, Verdict } from './input.js'
+import type { By, CapsuleInput, Disposed, Recovered, Ungated, Verdict } from './input.js'
 import type { Disposition } from './model.js'
 import { type DispositionDecision, NEVER_DISPATCH, type VerdictClass } from './registries.js'
 
@@ -67,8 +67,24 @@ export function dispositionOf(verdict: Verdict): Disposition {
     }
     case 'recovered':
       return accepted(byOf(verdict), verdict.effect.request_digest, 'errored')
+    case 'ungated':
+      return ungated(verdict)
   }
 }
+
+/**
+ * It ran, so by the seed's words it is `errored` (§5.4.1: final state unknown) with an effect that left, never
+ * `denied`, which would say that nothing did (§5.4.2). But `accept` would claim that somebody let it run: every
+ * decision before an act was missing, and what policy has not accepted it rejects. So: `reject`, by policy, and
+ * the reason says that there was no permit.
+ */
+const ungated = (verdict: Ungated): Disposition => ({
+  decision: 'reject',
+  approver: 'policy',
+  human_disposed: false,
+  verdict_class: 'errored',
+  ...reasonOf(verdict),
+})
 
 /** The one place, beside `accepted`, that writes `human_disposed: true`: the person is in the argument. */
 function closure(verdict: Disposed): Disposition {

@@ -10,7 +10,9 @@ export function effectOf(verdict: Verdict): Effect | undefined {
     case 'timed_out':
       return undefined
     case 'recovered':
-      return dispatched(verdict.effect, 'gate_executed')
+      return dispatched(verdict.effect, attestation(verdict.effect))
+    case 'ungated':
+      return dispatched(verdict.effect, 'runtime_claimed')
     case 'ran':
       return observed(verdict)
   }
@@ -18,16 +20,23 @@ export function effectOf(verdict: Verdict): Effect | undefined {
 
 const CUT_SHORT: readonly string[] = ['errored', 'timeout']
 const ENDED: readonly string[] = ['executed', 'errored']
+const UNSEEN: readonly string[] = ['sent', 'claimed']
+
+/** `gate_executed` is for what the gate itself sent (seed §5.2); of a permit it knows only that it gave it. */
+const attestation = ({ acts }: EffectMeta): 'gate_executed' | 'runtime_claimed' =>
+  acts === 'runtime' ? 'runtime_claimed' : 'gate_executed'
 
 function observed({ observation, effect, verdict_class }: Ran): Effect {
   const classes = observation.kind === 'sent' ? CUT_SHORT : ENDED
   if (!classes.includes(verdict_class))
     throw new TypeError(`${verdict_class} does not follow from ${observation.kind}`)
+  if (effect.acts === 'runtime' && !UNSEEN.includes(observation.kind))
+    throw new TypeError('what a runtime does is not seen by the gate')
   switch (observation.kind) {
     case 'sent':
       if (verdict_class === 'timeout' && !observation.deadline)
         throw new TypeError('timeout without a deadline that passed')
-      return dispatched(effect, 'gate_executed')
+      return dispatched(effect, attestation(effect))
     case 'unfinished':
       if (verdict_class !== 'executed') throw new TypeError('a call that was taken on is executed')
       return dispatched(effect, 'gate_executed')

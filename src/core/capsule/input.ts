@@ -26,7 +26,7 @@ export type CallerExtensions = Omit<
   'dev.capsulegate.recovered' | 'dev.capsulegate.outcome_of'
 >
 
-export type Verdict = Refused | Disposed | TimedOut | Ran | Recovered
+export type Verdict = Refused | Disposed | TimedOut | Ran | Recovered | Ungated
 
 /** Policy stopped it. The decision follows from the class; `deferred` is a human's word (seed §5.4.1). */
 export type Refused = {
@@ -78,6 +78,16 @@ export type Recovered = {
   | { readonly evidence: 'missing'; readonly by?: never }
 )
 
+/**
+ * A runtime reported an act that no permit covers. The gate did not let it run and could not stop it: nothing
+ * is accepted here, and all that is known of the effect is the runtime's word.
+ */
+export type Ungated = {
+  readonly kind: 'ungated'
+  readonly effect: EffectMeta
+  readonly reason_digest: string
+}
+
 /** Who let it run. A standing grant is still policy: it names its authority and no person (promise 4). */
 export type By =
   | { readonly kind: 'policy' }
@@ -90,4 +100,6 @@ export type EffectMeta = {
   readonly request_digest: string
   readonly request_octets: Octets
   readonly external_ref?: string
+  /** Who acts where it is not the gate: then all that is recorded of the effect is a runtime's word. */
+  readonly acts?: 'runtime'
 }

@@ -84,4 +84,10 @@ export type Observation =
       readonly answer: { readonly digest: string; readonly length: number }
     }
   /** An executing runtime reported a result the gate did not itself read. */
-  | { readonly kind: 'claimed'; readonly ok: boolean; readonly resultDigest?: string }
+  | {
+      readonly kind: 'claimed'
+      readonly ok: boolean
+      readonly resultDigest?: string
+      /** What else it said of the act, as JSON text, for evidence only. */
+      readonly said?: string
+    }

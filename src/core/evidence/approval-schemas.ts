@@ -33,6 +33,8 @@ export const APPROVAL_DOCUMENT: s.Schema = s.closed(
         upstream: s.orNull(s.TEXT),
         target: s.orNull(s.TEXT),
         headers: PAIRS,
+        more: s.TEXT,
+        definition: s.DIGEST,
         body: s.orNull(s.TEXT),
       },
     ),

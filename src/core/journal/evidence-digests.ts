@@ -21,6 +21,7 @@ const DECLARED: {
   RESUME: ['evidence_digest'],
   EVIDENCE_ERASING: ['evidence_digest'],
   EVIDENCE_ERASED: ['evidence_digest'],
+  TOOL_ACCEPTED: ['evidence_digest'],
   ACTION_DISPATCHED: [],
   REPLAYED: [],
   APPROVAL_JOINED: [],
@@ -36,6 +37,10 @@ const DECLARED: {
   WEBHOOK_DISABLED: [],
   WEBHOOK_ENABLED: [],
   WEBHOOK_DEAD: [],
+  TOOLS_PINNED: [],
+  TOOL_CHANGED: [],
+  SERVER_ASKED: [],
+  SERVER_FAULT: [],
 }
 
 type Digests = Pick<Line, 'type'> & {
@@ -49,13 +54,35 @@ export function evidenceDigestsOf(line: Line): readonly EvidenceDigest[] {
   return DECLARED[line.type].flatMap((member) => named(member, members[member]))
 }
 
-function capsuleDigests({ capsule, captured = [] }: LineOf<'CAPSULE'>): readonly EvidenceDigest[] {
+/** Digests of a line that stand for a public document: without it verdicts cannot be derived, or changes shown. */
+export function documentDigestsOf(line: Line): readonly EvidenceDigest[] {
+  switch (line.type) {
+    case 'CONFIG_CHANGED':
+      return [
+        ...named('policy_digest', line.policy_digest),
+        ...line.manifest_digests.flatMap((digest) => named('manifest_digests', digest)),
+      ]
+    case 'TOOLS_PINNED':
+      return line.tools.flatMap(({ tool, definition }) => named(`tools ${tool}`, definition))
+    case 'TOOL_CHANGED':
+      return named('seen', line.seen)
+    default:
+      return []
+  }
+}
+
+function capsuleDigests({
+  capsule,
+  captured = [],
+  report_digest,
+}: LineOf<'CAPSULE'>): readonly EvidenceDigest[] {
   const { constraints = [], disposition, effect } = capsule
   return [
     ...constraints.flatMap(({ id, evidence_digest }) =>
       named(`capsule.constraints ${id}`, evidence_digest),
     ),
     ...named('capsule.disposition.reason_digest', disposition.reason_digest),
+    ...named('report_digest', report_digest),
     ...captured.flatMap((which) => {
       const name = `dev.capsulegate.${which}_octets` as const
       return named(`capsule.effect.${name}.digest`, effect?.[name]?.digest)

@@ -22,7 +22,7 @@ export type Response = {
   readonly id: RequestId
   readonly body:
     | { readonly kind: 'result'; readonly text: string; readonly value: JsonObject }
-    | { readonly kind: 'error'; readonly text: string }
+    | { readonly kind: 'error'; readonly text: string; readonly code: number }
 }
 /** A number or a string, as its sender wrote it. */
 export type RequestId = {
@@ -38,14 +38,16 @@ export type MessageRead =
   | { readonly ok: true; readonly message: Message }
   | {
       readonly ok: false
-      readonly fault: Extract<Malformed, `message_${string}`>
+      readonly fault: MessageFault
       /** Where it could still be read, so that the sender can be told. */
       readonly id: RequestId | null
     }
+/** What one message can have wrong by itself. */
+export type MessageFault = Exclude<Extract<Malformed, `message_${string}`>, 'message_id_in_flight'>
 
 export const NO_PARAMS: Params = { members: [], value: new Map() }
 
-const FAULT_OF: Partial<Record<ParseFailure['code'], Extract<Malformed, `message_${string}`>>> = {
+const FAULT_OF: Partial<Record<ParseFailure['code'], MessageFault>> = {
   duplicate_name: 'message_names_twice',
 }
 const MEMBERS: ReadonlySet<string> = new Set([
@@ -104,7 +106,10 @@ function responseOf(id: RequestId, value: JsonObject, members: readonly Member[]
   if (value.has('params') || (result === undefined) === (error === undefined)) return null
   if (error !== undefined) {
     if (!isObject(error)) return null
-    return { kind: 'response', id, body: { kind: 'error', text: textOf(members, 'error') } }
+    const code = error.get('code')
+    const number = code instanceof JsonNumber ? Number(code.token) : 0
+    const text = textOf(members, 'error')
+    return { kind: 'response', id, body: { kind: 'error', text, code: number } }
   }
   if (!isObject(result)) return null
   const text = textOf(members, 'result')

@@ -1,6 +1,7 @@
 import type { Octets } from '../capsule/model.js'
 import { type Framing, type Observation, ObservedResponse } from '../capsule/observation.js'
-import type { OctetsDigest, OctetsHashing } from '../http/response-body.js'
+import type { Hashing } from '../crypto/crypto.js'
+import type { OctetsDigest } from '../http/response-body.js'
 import { referenceAt, type SeenBody, type SuccessRule, unlessHolds } from '../http/success.js'
 import { bytesDigest, jsonDigest, jsonDigestOf } from '../json/build.js'
 import { parse } from '../json/parse.js'
@@ -21,9 +22,10 @@ export function witnessMessage(
   octets: Uint8Array,
   framing: MessageFraming,
   rule: McpWitnessRule,
-  hashing: OctetsHashing,
+  hashing: Hashing,
 ): Observation {
-  const parsed = parse(octets)
+  // Its reader has held it to a bound already; one that is not parsed here would be told as failed.
+  const parsed = parse(octets, { maxBytes: octets.length })
   const value = parsed.ok ? parsed.value : null
   const outcome = outcomeOf(value)
   if (outcome.kind === 'unfinished') {
@@ -49,11 +51,7 @@ export function witnessMessage(
   }
 }
 
-function describe(
-  octets: Uint8Array,
-  { saltedDigest }: McpWitnessRule,
-  hashing: OctetsHashing,
-): Octets {
+function describe(octets: Uint8Array, { saltedDigest }: McpWitnessRule, hashing: Hashing): Octets {
   const base = { length: octets.length, content_type: 'application/json', complete: true } as const
   if (saltedDigest === null) {
     return { alg: 'sha-256', digest: bytesDigest(octets, hashing), ...base }
@@ -67,7 +65,7 @@ function bind(
   octets: Octets,
   value: JsonValue,
   { saltedDigest }: McpWitnessRule,
-  hashing: OctetsHashing,
+  hashing: Hashing,
 ) {
   const responseDigest = jsonDigest(octets, hashing)
   if (saltedDigest !== null) return { binding: 'octets-salted', responseDigest } as const

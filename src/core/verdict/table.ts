@@ -1,61 +1,22 @@
-import type { VerdictClass } from '../capsule/registries.js'
-
-/**
- * Everything that can happen to a call, what the record then says and what the caller gets (DESIGN §6,
- * §7). One row for each; the row's name is the stable code
- * on the wire. `said` and `instead` are written for a model: what was refused, what to do instead.
- */
-export type Mount =
-  | 'proxy'
-  | 'middleware'
-  | 'governed_proxy'
-  | 'function'
-  | 'mcp_stdio'
-  | 'mcp_http'
-export type EffectRow = 'none' | 'confirmed' | 'failed' | 'dispatched'
-export type Row = {
-  readonly verdict: VerdictClass
-  readonly effect: EffectRow
-  /** `upstream`: the tool's own status and bytes are released. */
-  readonly status: number | 'upstream'
-  /** Where it can happen; the table test runs each row on each of these. */
-  readonly mounts: readonly Mount[]
-  readonly said: string
-  readonly instead: string
-}
-
-const MCP: readonly Mount[] = ['mcp_stdio', 'mcp_http']
-const HTTP: readonly Mount[] = ['proxy', 'middleware', 'governed_proxy']
-const EVERYWHERE: readonly Mount[] = [...HTTP, 'function', ...MCP]
-/** Where the caller sends octets, and the gate has to make a message of them. */
-const ON_A_WIRE: readonly Mount[] = [...HTTP, ...MCP]
-/** Where callers show a credential. */
-const CREDENTIALED: readonly Mount[] = [...HTTP, 'mcp_http']
-/** Where the gate sends the call to another process. */
-const NETWORK: readonly Mount[] = ['proxy', 'governed_proxy', ...MCP]
-const EMBEDDED: readonly Mount[] = ['middleware', 'governed_proxy']
-/** Where a handler runs the call and reports what became of it. */
-const REPORTED: readonly Mount[] = ['middleware', 'function']
-const PROXY: readonly Mount[] = ['proxy']
-
-type Text = readonly [said: string, instead: string]
-type RowOf<V extends VerdictClass, E extends EffectRow> = Row & {
-  readonly verdict: V
-  readonly effect: E
-}
-const row = <V extends VerdictClass, E extends EffectRow>(
-  verdict: V,
-  effect: E,
-  status: Row['status'],
-  mounts: readonly Mount[],
-  [said, instead]: Text,
-): RowOf<V, E> => ({ verdict, effect, status, mounts, said, instead })
-const denied = (status: number, mounts: readonly Mount[], text: Text) =>
-  row('denied', 'none', status, mounts, text)
-const blocked = (status: number, mounts: readonly Mount[], text: Text) =>
-  row('blocked', 'none', status, mounts, text)
-const broken = (status: number, mounts: readonly Mount[], text: Text) =>
-  row('engine_failure', 'none', status, mounts, text)
+import {
+  blocked,
+  broken,
+  CREDENTIALED,
+  DECIDED,
+  denied,
+  type EffectRow,
+  EMBEDDED,
+  EVERYWHERE,
+  HTTP,
+  MCP,
+  type Mount,
+  NETWORK,
+  ON_A_WIRE,
+  PROXY,
+  REPORTED,
+  type Row,
+  row,
+} from './row.js'
 
 const FIX_AND_RESEND = 'Correct the request and send it again; nothing was dispatched.'
 const ASK_OPERATOR = 'Do not retry unchanged; choose another action or ask the operator.'
@@ -63,6 +24,11 @@ const SAFE_TO_RETRY = 'Nothing was dispatched; it is safe to try again later.'
 const UNKNOWN_OUTCOME =
   'The tool may have acted: do not retry without the same Idempotency-Key; check the tool first.'
 
+/**
+ * Everything that can happen to a call, what the record then says and what the caller gets (DESIGN §6,
+ * §7). One row for each; the row's name is the stable code
+ * on the wire. `said` and `instead` are written for a model: what was refused, what to do instead.
+ */
 export const TABLE = {
   // match
   tool_unknown: denied(403, ON_A_WIRE, [
@@ -185,6 +151,10 @@ export const TABLE = {
     'Nobody decided this call in time, or its approval was not used in time.',
     'Send the call again if it is still needed; a person will be asked anew.',
   ]),
+  call_cancelled: denied(409, MCP, [
+    'The caller cancelled the call before it was sent.',
+    'Send it again if it is needed after all; nothing was dispatched.',
+  ]),
   // reserve
   budget_exceeded: blocked(429, EVERYWHERE, [
     'A windowed limit on this tool is used up.',
@@ -210,6 +180,10 @@ export const TABLE = {
   held_memory_exhausted: broken(503, ON_A_WIRE, [
     'The answer would have to be held and there is no memory left to hold it.',
     SAFE_TO_RETRY,
+  ]),
+  permits_exhausted: denied(429, DECIDED, [
+    'You hold as many open permits as one agent may.',
+    'Report what became of the earlier ones, or wait until they are over, then ask again.',
   ]),
   judgement_stale: broken(503, EVERYWHERE, [
     'Policy, manifest, mode, halts or your credentials changed while the call was judged.',
@@ -258,6 +232,11 @@ export const TABLE = {
     'The call was sent and the gate stopped before it saw the response.',
     UNKNOWN_OUTCOME,
   ]),
+  // reports of runtimes that act themselves
+  ungated_report: row('errored', 'dispatched', 404, DECIDED, [
+    'No permit of yours is on record for this action; that you report it has been recorded.',
+    'Ask for a permit before you act, and report under the action id that came with it.',
+  ]),
   // pass-through routes: recorded, not governed
   passed_through: row('executed', 'dispatched', 'upstream', PROXY, [
     'The request was passed through an ungoverned route.',
@@ -265,6 +244,7 @@ export const TABLE = {
   ]),
 } as const satisfies Record<string, Row>
 
+export type { EffectRow, Mount, Row }
 export type Code = keyof typeof TABLE
 
 /** Answers that have no capsule of their own (promise 1). */

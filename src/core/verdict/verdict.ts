@@ -1,5 +1,7 @@
+import { decisionOf } from '../capsule/disposition.js'
 import type { By, EffectMeta, Verdict } from '../capsule/input.js'
 import type { Observation } from '../capsule/observation.js'
+import type { DispositionDecision } from '../capsule/registries.js'
 import { type Code, TABLE } from './table.js'
 
 /** What is needed to state a row as a capsule's verdict. */
@@ -14,12 +16,20 @@ export type Happened = {
   } | null
 }
 
+/** Row → decision. What was sent had been accepted, but for what a runtime did without asking. */
+export function decisionOfRow(code: Code): DispositionDecision {
+  const { verdict, effect } = TABLE[code]
+  return code === 'ungated_report' ? 'reject' : decisionOf(verdict, effect !== 'none')
+}
+
 const NO_REASON = {}
 
 /** Row → verdict. Total: a row and an observation that contradict each other throw, they never blend. */
 export function verdictOf({ code, reason_digest, sent }: Happened): Verdict {
   const reason = reason_digest === undefined ? NO_REASON : { reason_digest }
   const row = TABLE[code]
+  if (code === 'ungated_report')
+    throw new TypeError('a report without a permit is no call that ran')
   if (sent === null || sent.observation.kind === 'not_sent') {
     switch (row.verdict) {
       case 'timeout':
@@ -52,6 +62,8 @@ export function rowOf(observation: Observation): Code {
     case 'not_sent':
       if (observation.cause === 'withdrawn') return 'judgement_stale'
       if (observation.cause === 'no_room_to_hold') return 'held_memory_exhausted'
+      if (observation.cause === 'cancelled') return 'call_cancelled'
+      if (observation.cause === 'permits_exhausted') return 'permits_exhausted'
       return observation.deadline ? 'deadline_before_dispatch' : 'upstream_unreachable'
     case 'sent':
       return observation.deadline ? 'deadline_after_dispatch' : 'outcome_unknown'

@@ -40,6 +40,20 @@ export function reasonPart(
   return jsonPart('reason', code, { ...reason, tenant_salt }, parts)
 }
 
+/** What a runtime says of its act: its JSON text, because a digest of a value has no room for all numbers. */
+export const claimedPart = (
+  ok: boolean,
+  claimed: string | null,
+  parts: Pick<Parts, 'ids' | 'crypto'>,
+  more: PlainObject = {},
+): EvidencePart =>
+  saltedPart(
+    'observation',
+    'claimed',
+    { ...more, ok, ...(claimed === null ? {} : { claimed }) },
+    parts,
+  )
+
 /** Octets as they are: of a request, of a response, or of a call frozen for a later dispatch. */
 export const bytesPart = (
   kind: Kind,

@@ -1,5 +1,6 @@
 import { deadlineAt } from '../../core/approval/deadline.js'
-import type { CapsuleInput } from '../../core/capsule/input.js'
+import { isRunByCaller } from '../../core/call/parts.js'
+import type { CapsuleInput, EffectMeta } from '../../core/capsule/input.js'
 import { TABLE } from '../../core/verdict/table.js'
 import { type Happened, verdictOf } from '../../core/verdict/verdict.js'
 import type { EvidencePart } from '../../ports/evidence.js'
@@ -7,7 +8,7 @@ import { type Answer, answerTo, unrecorded } from '../answer/answer.js'
 import { responseParts } from '../answer/replay.js'
 import { openingEntry } from '../approval/ask.js'
 import type { Known, Parts } from '../context.js'
-import { reasonPart, saltedPart } from '../evidence/parts.js'
+import { claimedPart, reasonPart, saltedPart } from '../evidence/parts.js'
 import { evidenceRecord } from '../evidence/record.js'
 import { decidedAction, type WrittenWith, writeCapsule } from '../write-capsule.js'
 import { allRecords } from './constrain.js'
@@ -72,14 +73,17 @@ function capsuleInput(ending: Ending, reason: Pick<Happened, 'reason_digest'>): 
   }
 }
 
+const RUNTIME = { acts: 'runtime' } as const
+
 function sentOf(ending: Ending): Happened['sent'] {
   if (ending.exit !== 'sent') return null
   const { rule, requestDigest, requestOctets, by } = ending.known
-  const effect = {
+  const effect: EffectMeta = {
     type: rule.effect.type,
     irreversibility_class: rule.effect.irreversibility_class,
     request_digest: requestDigest,
     request_octets: requestOctets,
+    ...(isRunByCaller(ending.known.call) ? RUNTIME : {}),
   }
   return { observation: ending.dispatched.observation, by, effect }
 }
@@ -97,6 +101,10 @@ function reasonOf(ending: Ending): Reason | null {
 function evidenceOf(ending: Ending, parts: Parts): readonly EvidencePart[] {
   if (ending.exit !== 'sent') return ending.known.evidence ?? []
   const { observation, held } = ending.dispatched
+  if (observation.kind === 'claimed') {
+    const { ok, said } = observation
+    return said === undefined ? [] : [claimedPart(ok, said, parts)]
+  }
   const response = responseParts(ending.known, observation, held, parts)
   if (observation.kind !== 'sent' || observation.partial === undefined) return response
   const { partial, status = null } = observation
@@ -107,7 +115,8 @@ function evidenceOf(ending: Ending, parts: Parts): readonly EvidencePart[] {
 function withSent(
   { known, dispatched }: Sent,
   evidence: readonly EvidencePart[],
-): Pick<WrittenWith, 'urgent' | 'settles' | 'captured'> {
+): Pick<WrittenWith, 'urgent' | 'settles' | 'captured' | 'reportDigest'> {
+  const reported = evidence.find(({ name }) => name === 'claimed')
   const kept = evidence.some(({ kind }) => kind === 'response')
   const { capture, digest_salt } = known.rule
   // What is kept under the capsule's own digests; a response that streamed was not kept.
@@ -118,6 +127,7 @@ function withSent(
       dispatched.observation.kind === 'not_sent'
         ? { outcome: 'release', replayable: false }
         : { outcome: 'commit', replayable: kept },
+    ...(reported === undefined ? {} : { reportDigest: reported.digest }),
     ...(isCaptured ? { captured: kept ? ['request', 'response'] : ['request'] } : {}),
   }
 }

@@ -1,3 +1,4 @@
+import { isRunByCaller } from '../../core/call/parts.js'
 import { vouchFor } from '../../core/journal/dispatch-evidence.js'
 import { amountsContext } from '../../core/journal/encryption-context.js'
 import { plainEntry } from '../../core/journal/entry.js'
@@ -84,6 +85,7 @@ function intent(reserved: Reserved, parts: Parts): MembersOf<'ACTION_DISPATCHED'
     ...(reserved.grant === null ? {} : { grant: reserved.grant }),
     ...(reserved.supersedes === null ? {} : { supersedes: reserved.supersedes }),
     ...(reserved.claims.length === 0 ? {} : budgetsOf(reserved, parts)),
+    ...(isRunByCaller(reserved.call) ? { acts: 'runtime' as const } : {}),
   }
 }
 

@@ -73,7 +73,8 @@ async function pipeline(
   const matched = match(recognized, parts)
   if ('exit' in matched) return matched
   reach(matched)
-  const admitted = admit(matched, parts)
+  const admitting = admit(matched, parts)
+  const admitted = admitting instanceof Promise ? await admitting : admitting
   if ('exit' in admitted) return admitted
   const constrained = constrain(admitted, parts)
   if ('exit' in constrained) return constrained

@@ -1,5 +1,8 @@
 import type { EffectMeta } from '../../core/capsule/input.js'
 import type { Capsule } from '../../core/capsule/model.js'
+import type { Observation } from '../../core/capsule/observation.js'
+import type { Outcome } from '../../core/capsule/outcome.js'
+import type { EvidencePart } from '../../ports/evidence.js'
 import type { Parts } from '../context.js'
 import { saltedPart } from '../evidence/parts.js'
 import { findAction } from '../find-action.js'
@@ -26,7 +29,24 @@ export type OutcomeRecorded =
  * `confirmed` is recorded as claimed, and the effect stays dispatched (promise 3).
  */
 export async function recordOutcome(report: OutcomeReport, parts: Parts): Promise<OutcomeRecorded> {
-  const lines = await findAction(report.actionId, parts)
+  const { status } = report
+  const outcome = {
+    kind: 'claimed',
+    status: status === 'confirmed' ? 'completed' : status,
+  } as const
+  // Who reported it is private.
+  const part = saltedPart('observation', 'outcome', { ...report }, parts)
+  return recorded(report.actionId, report.ref, outcome, part, parts)
+}
+
+async function recorded(
+  of: string,
+  external_ref: string,
+  outcome: Outcome,
+  part: EvidencePart | null,
+  parts: Parts,
+): Promise<OutcomeRecorded> {
+  const lines = await findAction(of, parts)
   if (lines === null) return { kind: 'unknown_action' }
   if (lines.concluded === null) return { kind: 'in_flight' }
   const { capsule: original } = lines.concluded
@@ -34,9 +54,6 @@ export async function recordOutcome(report: OutcomeReport, parts: Parts): Promis
   if (effect === undefined) return { kind: 'never_dispatched', capsuleId: capsule_id }
   const actionId = parts.ids.actionId()
   const at = parts.journal.timestamp()
-  // Who reported it is private.
-  const part = saltedPart('observation', 'outcome', { ...report }, parts)
-  const { status, ref: external_ref } = report
   const capsule = await writeOutcome(
     {
       identity: { action_id: actionId, operator, developer, timestamp: at },
@@ -45,14 +62,39 @@ export async function recordOutcome(report: OutcomeReport, parts: Parts): Promis
         decision_id: original['dev.capsulegate.decision_id'] ?? original.action_id,
         effect: effectMeta(effect),
       },
-      outcome: { kind: 'claimed', status: status === 'confirmed' ? 'completed' : status },
+      outcome,
       external_ref,
     },
     original,
-    { evidence: { actionId, operator, subject: null, at, parts: [part] } },
+    {
+      evidence: part === null ? null : { actionId, operator, subject: null, at, parts: [part] },
+    },
     parts,
   )
   return { kind: 'recorded', actionId, capsule }
+}
+
+/** The answer to a call that its server took on and finished later, as the gate itself read it. */
+export type TaskResult = {
+  readonly actionId: string
+  readonly observed: Extract<Observation, { kind: 'complete' }>
+  /** The server's name for the task. */
+  readonly ref: string
+}
+
+/** A statement beside the original, which stays dispatched: this one says what the gate saw in the end (seed §3.3). */
+export async function recordTaskResult(
+  { actionId: original, observed, ref }: TaskResult,
+  parts: Parts,
+): Promise<OutcomeRecorded> {
+  const status = observed.outcome === 'succeeded' ? 'confirmed' : 'failed'
+  return recorded(
+    original,
+    ref,
+    { kind: 'observed', response: observed.response, status },
+    null,
+    parts,
+  )
 }
 
 function effectMeta(effect: NonNullable<Capsule['effect']>): EffectMeta {

@@ -76,6 +76,7 @@ async function inputOf(
     irreversibility_class: line.irreversibility_class,
     request_digest: line.request_digest,
     request_octets: line.request_octets,
+    ...(line.acts === undefined ? {} : { acts: line.acts }),
   }
   const kind = 'recovered'
   return {

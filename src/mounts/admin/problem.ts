@@ -25,6 +25,7 @@ export const ADMIN_PROBLEMS = {
   delivery_reused: [422, 'The webhook-id was used for another message.'],
   never_dispatched: [409, 'Nothing was dispatched for this action, so nothing can come of it.'],
   in_flight: [409, 'The action is still in flight.'],
+  not_seen: [409, 'The server does not describe the tool like that now: look at it again.'],
   archived: [410, 'The lines were archived; copy the segment back to read them.'],
   erased: [410, 'The evidence was erased.'],
   evidence_missing: [500, 'The journal says that there must be evidence, and there is none.'],

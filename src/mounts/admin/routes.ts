@@ -18,6 +18,7 @@ import { metrics } from './routes/metrics.js'
 import { closeItems, openItems } from './routes/open-items.js'
 import { openApi } from './routes/openapi.js'
 import { outcomeCreate } from './routes/outcomes.js'
+import { toolAccept, toolById, toolList } from './routes/tools.js'
 
 /** The route × role table: all there is on the admin plane, and who reaches it. */
 export const ROUTES: readonly Route[] = [
@@ -42,6 +43,9 @@ export const ROUTES: readonly Route[] = [
   haltList,
   haltCreate,
   haltDelete,
+  toolList,
+  toolById,
+  toolAccept,
   outcomeCreate,
   evidenceByAction,
   evidenceErase,

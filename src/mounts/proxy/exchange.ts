@@ -1,29 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Malformed } from '../../core/call/malformed.js'
 import type { Gate } from '../../gate/gate.js'
-import type { BodyRoom } from '../../gate/memory.js'
 import type { Identified } from '../../ports/identity.js'
 import { releaseTo } from '../http/client-outlet.js'
-import { headFault } from '../http/head-fault.js'
 import type { Release } from '../http/hold-and-release.js'
 import { clientTerms } from '../http/hold-terms.js'
-import { type Body, bodyFromHead, leftUnread, readBody, restOf } from '../http/read-body.js'
+import { leftUnread, restOf } from '../http/read-body.js'
 import { type RequestHead, withBody } from '../http/read-request.js'
+import { type Incoming, readWhole } from '../http/read-whole.js'
 import { relay } from '../http/relay.js'
 import { respond } from '../http/respond.js'
-import type { Queue } from './connections.js'
 import type { ProxyOptions } from './options.js'
-
-export type Incoming = {
-  readonly req: IncomingMessage
-  readonly res: ServerResponse
-  /** The client waits for 100 Continue before it sends its body. */
-  readonly expectsContinue: boolean
-  /** While the body is on its way, the parser's complaints belong to this request. */
-  readonly queue: Pick<Queue, 'reading'>
-  /** What the parser complained about before the body was read. */
-  fault: Malformed | null
-}
 
 /** Who sent this head. Nothing behind it is read meanwhile, and what the parser says of it is kept. */
 export function identifyCaller(
@@ -60,7 +45,8 @@ export async function governExchange(
   const room = identified.kind === 'unknown' ? null : gate.memory.bodyOf(identified.agent)
   let sending: { readonly release: () => Release | null } | null = null
   try {
-    const body = room === null ? leftUnread(req) : await readWhole(head, incoming, options, room)
+    const body =
+      room === null ? leftUnread(req) : await readWhole(head, incoming, options.limits.body, room)
     // What is left of an unread body would be read as the next request's head.
     if (body.kind !== 'read') res.shouldKeepAlive = false
     const { upstreams } = options
@@ -79,27 +65,5 @@ export async function governExchange(
   } finally {
     room?.giveBack()
     sending?.release()?.over()
-  }
-}
-
-async function readWhole(
-  { method, headers }: RequestHead,
-  { req, res, expectsContinue, queue, fault: seen }: Incoming,
-  { limits }: ProxyOptions,
-  room: BodyRoom,
-): Promise<Body> {
-  const fault = seen ?? headFault({ method, headers, httpVersion: req.httpVersion })
-  if (fault !== null) return { kind: 'malformed', fault }
-  // Its caller left while the request before it on the same connection was answered.
-  if (res.destroyed || req.destroyed) return { kind: 'aborted' }
-  const known = bodyFromHead(req, limits.body, room)
-  if (known !== null) return known
-  if (expectsContinue) res.writeContinue()
-  const reading = readBody(req, limits.body, room, 'last_octet')
-  queue.reading = reading
-  try {
-    return await reading.body
-  } finally {
-    queue.reading = null
   }
 }

@@ -1,6 +1,7 @@
 import type { GateReport } from '../../gate/context.js'
 import type { Gate } from '../../gate/gate.js'
 import type { NamedUpstream } from '../../ports/upstream.js'
+import type { MountBeside } from '../http/beside.js'
 import { EXCHANGE_LIMITS } from '../http/limits.js'
 import type { PassRoute } from './pass-through.js'
 
@@ -10,6 +11,8 @@ export type ProxyOptions = {
   readonly gate: Gate
   readonly upstreams: ReadonlyMap<string, NamedUpstream>
   readonly passThrough: readonly PassRoute[]
+  /** Another mount on the same listener, under paths of its own. */
+  readonly beside?: MountBeside
   readonly limits: ProxyLimits
   readonly report: Report
 }

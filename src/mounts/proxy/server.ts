@@ -6,15 +6,16 @@ import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import { listen } from '../http/listen.js'
+import { answerReserved, isReserved, type ReadRest } from '../http/own/reserved.js'
 import { readHead } from '../http/read-request.js'
+import { type Incoming, readWhole } from '../http/read-whole.js'
 import { sendProblem } from '../http/respond.js'
 import { backgroundDispatch } from './background.js'
 import { refuseBytes, trackConnections } from './connections.js'
-import { governExchange, type Incoming, identifyCaller } from './exchange.js'
+import { governExchange, identifyCaller } from './exchange.js'
 import { createLimiter } from './limiter.js'
 import type { ProxyOptions } from './options.js'
 import { watchOverload } from './overload.js'
-import { answerReserved, isReserved } from './own-action.js'
 import { createPassThrough } from './pass-through.js'
 
 export type ProxyServer = ReturnType<typeof createProxy>
@@ -70,7 +71,16 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
     }
     if (passes) return passThrough.serve(req, res)
     if (identified.kind === 'unknown') limiter.refused(source)
-    else if (reserved) return answerReserved(head, identified, res, gate)
+    if (options.beside?.takes(head.target) === true) {
+      return options.beside.serve(head, identified, incoming)
+    }
+    if (reserved && identified.kind === 'known') {
+      const readRest: ReadRest = (room, most = limits.body.maxBytes) => {
+        const maxBytes = Math.min(most, limits.body.maxBytes)
+        return readWhole(head, incoming, { ...limits.body, maxBytes }, room)
+      }
+      return answerReserved(head, identified, res, gate, readRest)
+    }
     return governExchange(head, identified, incoming, options, cutOff.signal)
   }
 

@@ -63,6 +63,14 @@ describe('the contract catches a driver that', () => {
       make: only('permit', (d) => (d.kind === 'permit' ? { ...d, policies: ['policy0'] } : d)),
       breaks: 'permits what a policy permits',
     },
+    'hides every tool': {
+      make: spoiled(() => ({ mayPermit: () => false })),
+      breaks: 'may permit whatever it permits',
+    },
+    'lists every tool': {
+      make: spoiled(() => ({ mayPermit: () => true })),
+      breaks: 'may not permit what',
+    },
     'remembers the last answer': {
       make: spoiled((engine) => {
         let count = 0

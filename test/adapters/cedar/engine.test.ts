@@ -5,7 +5,7 @@ import { type CedarWasm, instantiateCedar } from '../../../src/adapters/cedar/ev
 import { type PolicySet, policySet } from '../../../src/adapters/cedar/policy-set.js'
 import { canonicalOf } from '../../../src/core/json/build.js'
 import type { PolicyRequest } from '../../../src/ports/policy.js'
-import { engineFor, loadedSet, REFUND_RULES, removeFolders } from './folder.js'
+import { ANYONE, engineFor, loadedSet, REFUND_RULES, removeFolders } from './folder.js'
 
 afterAll(removeFolders)
 
@@ -398,7 +398,8 @@ describe('an instance that is lost', () => {
     const hostile = policySet(set.schema, [
       {
         ...{ id: 'x', text: POISON, file: 'x', line: 1, effect: 'permit', hem: false },
-        ...{ mode: 'enforce', reason: null, actions: ['search'], uses: null, agent: null },
+        ...{ mode: 'enforce', reason: null, actions: ['search'], uses: null },
+        ...{ scope: ANYONE, isConditional: true },
       },
     ])
     expect(() => createCedarEngine({ set: hostile, rules: REFUND_RULES, replaces: live })).toThrow()

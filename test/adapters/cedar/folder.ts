@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createCedarEngine } from '../../../src/adapters/cedar/evaluate/engine.js'
 import type { Finding } from '../../../src/adapters/cedar/findings.js'
 import { type LoadResult, loadPolicies } from '../../../src/adapters/cedar/load/load.js'
+import type { PolicyScope } from '../../../src/adapters/cedar/load/scope.js'
 import type { PolicySet } from '../../../src/adapters/cedar/policy-set.js'
 import type { PolicyRule } from '../../../src/adapters/cedar/schema.js'
 
@@ -37,6 +38,12 @@ export async function findingsOf(
 ): Promise<readonly Finding[]> {
   const result = await load(text, rules)
   return result.ok ? result.warnings : result.findings
+}
+
+/** The head `(principal, action, resource)`. */
+export const ANYONE: PolicyScope = {
+  principal: { type: null, entity: null },
+  resource: { type: null, entity: null },
 }
 
 /** The refund tool of DESIGN §1, and one beside it. */

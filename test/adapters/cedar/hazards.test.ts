@@ -4,7 +4,7 @@ import { createCedarEngine } from '../../../src/adapters/cedar/evaluate/engine.j
 import { type PolicySet, policySet } from '../../../src/adapters/cedar/policy-set.js'
 import { cedarSchema, type PolicyRule } from '../../../src/adapters/cedar/schema.js'
 import type { PolicyRequest } from '../../../src/ports/policy.js'
-import { engineFor, findingsOf, removeFolders } from './folder.js'
+import { ANYONE, engineFor, findingsOf, removeFolders } from './folder.js'
 
 /**
  * The ways Cedar says allow where its author meant no. Each is first reproduced on the bare engine, so
@@ -165,7 +165,8 @@ describe('a forbid that errors does not forbid', () => {
     if (!schema.ok) throw new Error('schema')
     const policy = (id: string, text: string, effect: 'permit' | 'forbid') => ({
       ...{ id, text, effect, file: 'x', line: 1, hem: false, reason: null },
-      ...{ mode: 'enforce' as const, actions: ['run'], uses: null, agent: null },
+      ...{ mode: 'enforce' as const, actions: ['run'], uses: null },
+      ...{ scope: ANYONE, isConditional: true },
     })
     const set: PolicySet = policySet(schema.schema, [
       policy('all', PERMIT, 'permit'),

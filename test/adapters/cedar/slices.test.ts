@@ -3,81 +3,15 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { createCedarEngine } from '../../../src/adapters/cedar/evaluate/engine.js'
 import type { LoadedPolicy, PolicySet } from '../../../src/adapters/cedar/policy-set.js'
-import type { PolicyRule } from '../../../src/adapters/cedar/schema.js'
 import type { PolicyDecision, PolicyRequest } from '../../../src/ports/policy.js'
 import { loadedSet, removeFolders } from './folder.js'
+import { APPROVED, CONDITIONS, RULES, request, setText } from './random-sets.js'
 
 /**
  * The oracle is Cedar at its plainest: the whole set as text, the whole schema, nothing preparsed,
  * nothing sliced, and every question answered by evaluating again.
  */
 afterAll(removeFolders)
-
-const ARGS = {
-  n: { type: 'integer', optional: false },
-  s: { type: 'string', optional: true },
-  d: { type: 'decimal', optional: true },
-} as const
-const ACTIONS = ['read', 'write', 'drop', 'pay']
-const RULES: readonly PolicyRule[] = ACTIONS.map((action) => ({ tool: action, action, args: ARGS }))
-
-const action = fc.constantFrom(...ACTIONS)
-const scope = fc.record({
-  principal: fc.constantFrom('principal', 'principal == Agent::"a"', 'principal in Role::"r"'),
-  action: fc.oneof(
-    fc.constant('action'),
-    action.map((a) => `action == Action::"${a}"`),
-    fc
-      .uniqueArray(action, { minLength: 1, maxLength: 3 })
-      .map((list) => `action in [${list.map((a) => `Action::"${a}"`).join(', ')}]`),
-  ),
-  resource: fc.constantFrom('resource', 'resource == Tool::"x"', 'resource is Tool'),
-})
-const CONDITIONS = [
-  '',
-  'when { context.args.n > 2 }',
-  'when { if context.args has s then context.args.s == "x" else true }',
-  'when { if context.args has d then context.args.d.lessThan(decimal("1.5")) else false }',
-  'when { context.approval.granted }',
-  'unless { context.args.n == 1 }',
-  'when { principal.developer == "acme" || resource.irreversibility == "two_way" }',
-  'when { context.args.n * 4611686018427387904 > 0 }',
-]
-const APPROVED = 'unless { context.approval.granted }'
-const policy = fc.record({
-  scope,
-  kind: fc.constantFrom('permit', 'permit', 'forbid', 'hem'),
-  observe: fc.boolean(),
-  condition: fc.constantFrom(...CONDITIONS),
-})
-const setText = fc.array(policy, { minLength: 1, maxLength: 8 }).map((list) =>
-  list
-    .map(({ scope: s, kind, observe, condition }, index) => {
-      const head = `@id("p${index}") ${observe ? '@mode("observe")' : ''} ${kind === 'hem' ? '@hem("required") forbid' : kind}`
-      const tail = kind === 'hem' ? APPROVED : ''
-      return `${head} (${s.principal}, ${s.action}, ${s.resource}) ${condition} ${tail};`
-    })
-    // Approved and not approved at once: the loader rightly refuses what can never apply.
-    .filter((text) => !(text.includes('when { context.approval') && text.includes(APPROVED)))
-    .join('\n'),
-)
-const request: fc.Arbitrary<PolicyRequest> = fc.record({
-  principal: fc.constantFrom('a', 'b'),
-  roles: fc.subarray(['r', 'q']),
-  developer: fc.constantFrom('acme', 'other'),
-  action,
-  resource: fc.constantFrom('x', 'y'),
-  irreversibility: fc.constantFrom('two_way', 'one_way_terminal'),
-  args: fc.record(
-    {
-      n: fc.integer({ min: 0, max: 4 }),
-      s: fc.constantFrom('x', 'y'),
-      d: fc.constantFrom('1.4999', '1.5', '-3'),
-    },
-    { requiredKeys: ['n'] },
-  ),
-  approval: fc.record({ granted: fc.boolean() }),
-})
 
 type Plainly = { kind: string; policies: readonly string[] }
 

@@ -8,10 +8,10 @@ import { openItems } from '../../support/open-items.js'
 import { TENANT } from '../../support/tenant.js'
 import { capsule, dispatched, lineWriter } from './lines.js'
 
-stateContract('embedded', async () => ({
-  state: createEmbeddedState({ tenant: TENANT }),
-  close: async () => {},
-}))
+stateContract('embedded', async () => {
+  const state = createEmbeddedState({ tenant: TENANT })
+  return { state, fold: state.apply, close: async () => {} }
+})
 
 const T0 = Date.parse('2026-03-01T12:00:00.000Z')
 const HOUR_MS = 3_600_000
@@ -337,5 +337,17 @@ describe('open items, halts and configuration', () => {
       line('CONFIG_CHANGED', config),
     ])
     expect(state.config()).toMatchObject(config)
+  })
+})
+
+describe('pins', () => {
+  it('are none in a dump of before MCP, which is loaded like any other', async () => {
+    const line = lineWriter(T0)
+    const tools = [{ tool: 'write', definition: sha('d1') }]
+    const state = fold([line('TOOLS_PINNED', { server: 'files', tools })])
+    const { pins, ...older } = state.dump() as { [name: string]: unknown }
+    expect(pins).toHaveLength(1)
+    expect(state.load(JSON.parse(JSON.stringify(older)))).toBeNull()
+    expect(await state.pins()).toEqual([])
   })
 })

@@ -87,6 +87,16 @@ const op = fc.oneof(
       name: fc.constantFrom('bot', 'other'),
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('describe' as const),
+      type: fc.constantFrom('pin' as const, 'change' as const, 'accept' as const),
+      server: fc.constantFrom('files', 'mail'),
+      tools: fc.uniqueArray(fc.constantFrom('read', 'write', '__proto__'), { minLength: 1 }),
+      definition: fc.constantFrom(sha('d1'), sha('d2'), sha('d3')),
+    }),
+  },
 )
 type Op = typeof op extends fc.Arbitrary<infer T> ? T : never
 
@@ -208,6 +218,19 @@ async function run(ops: readonly Op[]) {
       case 'halt':
         write(step.type, { scope: { kind: 'agent', name: step.name } })
         break
+      case 'describe': {
+        const { server, definition, tools } = step
+        const [tool = ''] = tools
+        const pin = await state.pin(server, tool)
+        if (step.type === 'pin') {
+          write('TOOLS_PINNED', { server, tools: tools.map((tool) => ({ tool, definition })) })
+        } else if (pin !== null && step.type === 'change') {
+          write('TOOL_CHANGED', { server, tool, pinned: pin.definition, seen: definition })
+        } else if (pin !== null) {
+          write('TOOL_ACCEPTED', { server, tool, definition: pin.changed ?? pin.definition })
+        }
+        break
+      }
       default:
         step satisfies never
     }

@@ -20,6 +20,7 @@ import {
   effect,
   input,
   outcomeSample,
+  permitted,
   response,
   samples,
   sha256,
@@ -86,6 +87,34 @@ describe('every verdict', () => {
     ])
   })
 
+  it('says gate_executed only where the gate itself sent the call', () => {
+    const claimed = all.filter(
+      ({ capsule }) => capsule.effect?.effect_attestation === 'runtime_claimed',
+    )
+    expect(claimed.map(({ name }) => name)).toEqual([
+      'executed, claimed by the runtime',
+      'executed, a claimed failure',
+      'errored, the runtime threw',
+      'timeout, a permit that was not reported on',
+      'errored, a permit recovered after a crash',
+      'errored, reported without a permit',
+    ])
+  })
+
+  it('accepts nothing that came without a permit', () => {
+    const { capsule } = all.at(-1) ?? {}
+    expect(capsule?.disposition).toEqual({
+      decision: 'reject',
+      approver: 'policy',
+      human_disposed: false,
+      verdict_class: 'errored',
+      reason_digest: sha256('reason'),
+    })
+    const accepted = all.filter(({ capsule }) => capsule.disposition.decision === 'accept')
+    const sent = all.filter(({ capsule }) => capsule.effect !== undefined)
+    expect(sent.length).toBe(accepted.length + 1)
+  })
+
   it('says human_disposed exactly where a person decided', () => {
     const human = all.filter(({ capsule }) => capsule.disposition.human_disposed)
     expect(human.map(({ name }) => name)).toEqual([
@@ -129,6 +158,27 @@ describe('for callers without types', () => {
     'confirmed from something shaped like an observed response',
     sent({ observation: { kind: 'complete', response: look, success: true } }),
     /read to its end/,
+  )
+  refuses(
+    'a response of what a runtime did',
+    input({
+      ...ran,
+      effect: permitted,
+      verdict_class: 'executed',
+      observation: complete(200, true),
+    } as never),
+    /not seen by the gate/,
+  )
+  const ungated = { kind: 'ungated', effect, reason_digest: sha256('reason') } as const
+  refuses(
+    'a judgement of what came without a permit',
+    { ...input(ungated), extensions: { 'dev.capsulegate.mode': 'enforce' } },
+    /ungated claims mode/,
+  )
+  refuses(
+    'a check of what came without a permit',
+    { ...input(ungated), extensions: {}, constraints: [cap('pass', false)] },
+    /ungated claims a constraint/,
   )
   refuses(
     'confirmed from an object that inherits from one',

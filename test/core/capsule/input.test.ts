@@ -35,6 +35,7 @@ const HONEST: Record<string, string> = {
   'executed from a witnessed response': `build({ kind: 'ran', verdict_class: 'executed', by: policy, effect, observation: { kind: 'complete', response: observed, outcome: 'succeeded' } })`,
   'a human closure from a decision': `build({ kind: 'disposed', decision: person })`,
   'a refusal': `build({ kind: 'refused', verdict_class: 'blocked' })`,
+  'a report without a permit': `build({ kind: 'ungated', effect, reason_digest: '' })`,
   'a timeout after dispatch': `build({ kind: 'ran', verdict_class: 'timeout', by: policy, effect, observation: ${SENT} })`,
 }
 
@@ -65,6 +66,9 @@ const DISHONEST: Record<string, string> = {
   'recovered set by the caller': `buildCapsule({ ...base, verdict: { kind: 'timed_out' }, extensions: { 'dev.capsulegate.recovered': true } }, crypto)`,
   'recovered without evidence on the word of a person': `build({ kind: 'recovered', evidence: 'missing', by: { kind: 'human', decision: person }, effect })`,
   'recovered without saying whether its evidence is there': `build({ kind: 'recovered', by: policy, effect })`,
+  'a report without a permit that somebody accepted': `build({ kind: 'ungated', by: policy, effect, reason_digest: '' })`,
+  'a report without a permit that gives no reason': `build({ kind: 'ungated', effect })`,
+  'a gate that acts by hand': `build({ kind: 'timed_out', effect: { ...effect, acts: 'gate' } })`,
   'outcome_of set by the caller': `buildCapsule({ ...base, verdict: { kind: 'timed_out' }, extensions: { 'dev.capsulegate.outcome_of': '' } }, crypto)`,
   'selective disclosure in the extensions': `buildCapsule({ ...base, verdict: { kind: 'timed_out' }, extensions: { _sd: [] } }, crypto)`,
   'a relation other than supersedes': `buildCapsule({ ...base, verdict: { kind: 'timed_out' }, chain: { parent_capsule_id: '', relation: 'resolves' } }, crypto)`,

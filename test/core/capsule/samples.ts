@@ -37,6 +37,9 @@ export const effect: EffectMeta = {
   request_octets: requestOctets,
 }
 
+/** Under a permit: the runtime acts. */
+export const permitted: EffectMeta = { ...effect, acts: 'runtime' }
+
 export function response(status: number, body = RESPONSE_BODY): ObservedResponse {
   return ObservedResponse.witness({
     framing: 'content_length',
@@ -293,6 +296,24 @@ export function samples(): { name: string; capsule: Capsule }[] {
   add(
     'errored, recovered after a crash, its evidence gone',
     { kind: 'recovered', evidence: 'missing', effect },
+    { extensions: {} },
+  )
+  add('timeout, a permit that was not reported on', {
+    kind: 'ran',
+    verdict_class: 'timeout',
+    by: policy,
+    effect: permitted,
+    observation: { kind: 'sent', cause: 'not_reported', deadline: true },
+  })
+  add('errored, a permit recovered after a crash', {
+    kind: 'recovered',
+    evidence: 'present',
+    by: policy,
+    effect: permitted,
+  })
+  add(
+    'errored, reported without a permit',
+    { kind: 'ungated', effect, reason_digest: sha256('reason') },
     { extensions: {} },
   )
   return out

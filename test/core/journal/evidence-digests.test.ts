@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { createErasures } from '../../../src/core/journal/erasures.js'
-import { evidenceDigestsOf } from '../../../src/core/journal/evidence-digests.js'
+import { documentDigestsOf, evidenceDigestsOf } from '../../../src/core/journal/evidence-digests.js'
 import { LINES, type Line, type LineType, readLine } from '../../../src/core/journal/vocabulary.js'
 import { capsuleWith, membersOf, SMALLEST } from '../../support/lines.js'
 
@@ -108,5 +108,29 @@ describe('why a key is gone', () => {
     expect(erasures.of('aa')).toBeNull()
     erasures.add(erased(3, {}))
     expect(erasures.of('aa')?.seq).toBe(3)
+  })
+})
+
+describe('which digests of a line must have a public document', () => {
+  const documents = (type: LineType, members: Loose): readonly string[] =>
+    documentDigestsOf(lineOf(type, members)).map(({ member, digest }) => `${member} ${digest[0]}`)
+
+  it('are those of policies, manifests and definitions that it makes count', () => {
+    const judges = { policy_digest: D(1), manifest_digests: [D(2), D(3)] }
+    expect(documents('CONFIG_CHANGED', judges)).toEqual([
+      'policy_digest 1',
+      'manifest_digests 2',
+      'manifest_digests 3',
+    ])
+    const tools = [
+      { tool: 'read', definition: D(4) },
+      { tool: 'write', definition: D(5) },
+    ]
+    expect(documents('TOOLS_PINNED', { tools })).toEqual(['tools read 4', 'tools write 5'])
+    expect(documents('TOOL_CHANGED', { pinned: D(4), seen: D(6) })).toEqual(['seen 6'])
+    const others = (Object.keys(LINES) as LineType[]).filter(
+      (type) => !['CONFIG_CHANGED', 'TOOLS_PINNED', 'TOOL_CHANGED'].includes(type),
+    )
+    for (const type of others) expect([type, documents(type, {})]).toEqual([type, []])
   })
 })

@@ -93,6 +93,7 @@ const FULL: readonly (readonly [name: string, type: LineType, members: object])[
       supersedes: D,
       budgets: [{ constraint: 'c', scope: D, window_seconds: 60, kind: 'sum' }],
       amounts: 'AA',
+      acts: 'runtime',
     },
   ],
   [
@@ -112,6 +113,7 @@ const FULL: readonly (readonly [name: string, type: LineType, members: object])[
       settles: { action_id: 'a-1', outcome: 'commit', replayable: true },
       about: { agent: 'bot', tool: 'pay', request_digest: D },
       captured: ['request', 'response'],
+      report_digest: D,
     },
   ],
   [
@@ -136,6 +138,11 @@ const FULL: readonly (readonly [name: string, type: LineType, members: object])[
     'GRANT_ISSUED, standing, of before bounds were sealed',
     'GRANT_ISSUED',
     { ...unsealed, bounds: { cap: { amount: { lte: '5' } } } },
+  ],
+  [
+    'REFUSALS_DROPPED of an agent',
+    'REFUSALS_DROPPED',
+    { ...SMALLEST.REFUSALS_DROPPED, agent: 'bot' },
   ],
   ['HALT of one agent', 'HALT', { scope: { kind: 'agent', name: 'bot' }, ...actor }],
   ['HALT of before pseudonyms', 'HALT', { scope: { kind: 'all' }, by: 'ops' }],

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { utf8 } from '../../../src/core/bytes/text.js'
-import { decisionOf } from '../../../src/core/capsule/disposition.js'
 import type { ConstraintRecord } from '../../../src/core/capsule/model.js'
 import { canonicalOf, jsonDigest } from '../../../src/core/json/build.js'
 import type { Plain } from '../../../src/core/json/value.js'
 import { rederive } from '../../../src/core/manifest/constraint/evidence.js'
 import { type Code, TABLE } from '../../../src/core/verdict/table.js'
+import { decisionOfRow } from '../../../src/core/verdict/verdict.js'
 import { verifyStatement } from '../../../src/core/verify/statement.js'
 import { recordPassThrough } from '../../../src/gate/operate/pass-through.js'
 import { statementOf } from '../../../src/gate/operate/prove.js'
@@ -22,7 +22,7 @@ async function expectRow(code: Code, line: CapsuleLine, { gate }: Rig): Promise<
   const { capsule } = line
   expect(capsule.disposition).toMatchObject({
     verdict_class: row.verdict,
-    decision: decisionOf(row.verdict, row.effect !== 'none'),
+    decision: decisionOfRow(code),
     approver: 'policy',
     human_disposed: false,
   })

@@ -1,4 +1,4 @@
-import type { HttpCall } from '../../../src/core/call/call.js'
+import type { Call, HttpCall } from '../../../src/core/call/call.js'
 import type {
   Admitted,
   Approved,
@@ -23,13 +23,13 @@ function on<T extends object>(value: T): Exclude<T, { exit: string }> {
   if ('exit' in value) throw new Error(`the call left: ${JSON.stringify(value)}`)
   return value as Exclude<T, { exit: string }>
 }
-export async function recognized(call: HttpCall, parts: Parts): Promise<Recognized> {
+export async function recognized(call: Call, parts: Parts): Promise<Recognized> {
   return on(recognize(begin(call, await identify(call.caller, parts), parts)))
 }
-export const matched = async (call: HttpCall, parts: Parts): Promise<Matched> =>
+export const matched = async (call: Call, parts: Parts): Promise<Matched> =>
   on(match(await recognized(call, parts), parts))
-export const admitted = async (call: HttpCall, parts: Parts): Promise<Admitted> =>
-  on(admit(await matched(call, parts), parts))
+export const admitted = async (call: Call, parts: Parts): Promise<Admitted> =>
+  on(await admit(await matched(call, parts), parts))
 export const constrained = async (call: HttpCall, parts: Parts): Promise<Constrained> =>
   on(constrain(await admitted(call, parts), parts))
 export const approved = async (call: HttpCall, parts: Parts): Promise<Approved> =>

@@ -68,6 +68,7 @@ describe('what keeps a gate from starting', () => {
       digest: gate.read.judges().policy.digest,
       policyIds: ['stub'],
       decide: () => ({ kind: 'permit', policies: ['stub'], observed: [], request: {} }),
+      mayPermit: () => true,
     }
     await expect(prove(withPolicy(gate.parts, stub), gate.data.keys())).rejects.toMatchObject({
       code: 'canary_not_denied',

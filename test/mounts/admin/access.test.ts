@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Role } from '../../../src/adapters/identity/tokens.js'
 import { ROUTES } from '../../../src/mounts/admin/routes.js'
+import { describedTool } from '../../support/manifests.js'
 import { TOKEN as CONFIGURED_AGENT } from '../../support/rig.js'
 import { type Answered, idsOf, type Plane, startPlane } from './harness.js'
 
@@ -30,6 +31,9 @@ const REACH: Readonly<Record<string, string>> = {
   'get /v1/halts': 'vapo',
   'post /v1/halts': 'o',
   'delete /v1/halts': 'o',
+  'get /v1/tools': 'vapo',
+  'get /v1/tools/{server}/{tool}': 'vapo',
+  'post /v1/tools/{server}/{tool}/accept': 'o',
   'post /v1/outcomes': 'o',
   'get /v1/evidence/{action_id}': 'ao',
   'post /v1/evidence/erase': 'o',
@@ -61,6 +65,7 @@ beforeAll(async () => {
   plane = await startPlane()
   executed = idsOf(await plane.refund('50.00'))
   pending = idsOf(await plane.refund('250.00'))
+  await plane.gate.pinTools('files', [describedTool('write', 'Writes a file.')])
   document = (await plane.ask('GET', '/v1/openapi.json')).json()
   ajv.addSchema(document, 'api')
 })
@@ -73,6 +78,7 @@ const SAMPLE: Readonly<Record<string, () => { path?: string; body?: unknown }>> 
   'post /v1/outcomes': () => ({
     body: { action_id: executed.actionId, status: 'reverted', ref: 'T-1' },
   }),
+  'post /v1/tools/{server}/{tool}/accept': () => ({ body: { definition: '0'.repeat(64) } }),
   'post /v1/open-items/close': () => ({
     body: { capsule_ids: ['0'.repeat(64), '1'.repeat(64)], reason: 'seen' },
   }),
@@ -101,6 +107,7 @@ async function knock(name: string, as: Role | null, bearer?: string): Promise<An
     .replace('{approval_id}', pending.actionId)
     .replace('{grant}', executed.actionId)
     .replace('{capsule_id}', executed.capsuleId)
+    .replace('{server}/{tool}', 'files/write')
   // An event stream has no end: asking for its head is enough to see who gets in.
   return plane.ask(name === 'get /v1/events' ? 'HEAD' : method.toUpperCase(), filled, {
     as,
@@ -240,6 +247,8 @@ describe('requests that are not in order', () => {
     ['POST', '/v1/halts', undefined],
     ['DELETE', '/v1/halts?kind=agent', undefined],
     ['DELETE', '/v1/halts?kind=all&name=x', undefined],
+    ['POST', '/v1/tools/files/write/accept', { definition: 'latest' }],
+    ['POST', '/v1/tools/files/write/accept', {}],
     ['POST', '/v1/outcomes', { action_id: 'x', status: 'reverted', ref: 'r' }],
     ['POST', '/v1/evidence/erase', { operator: 'acme', day: '2026-02-31' }],
   ])('%s %s %j is a 400 problem and changes nothing', async (method, path, body) => {

@@ -79,6 +79,7 @@ it('a gate inside a program is its methods and its read side: no port and no sec
     'identify',
     'issueStanding',
     'memory',
+    'permits',
     'read',
     'recordDropped',
     'recordOutcome',
@@ -91,6 +92,7 @@ it('a gate inside a program is its methods and its read side: no port and no sec
     'resume',
     'revokeStanding',
     'stop',
+    'takeReport',
     'withdraw',
     'wrap',
   ])

@@ -3,6 +3,7 @@ import type { PolicyDecision, PolicyEngine, PolicyRequest } from '../../../ports
 import type { PolicySet } from '../policy-set.js'
 import { type ActionShape, cedarSchema, type PolicyRule } from '../schema.js'
 import { EvaluationFault, type Evaluator, prepareEvaluator } from './evaluate.js'
+import { prepareMayPermit } from './may-permit.js'
 import { cedarRequest } from './request.js'
 import { isWellFormed } from './values.js'
 import { type Evaluated, flips, verdictOf } from './verdict.js'
@@ -95,6 +96,7 @@ export function createCedarEngine(options: {
     digest: set.digest,
     policyIds: set.policies.map(({ id }) => id),
     actions: set.schema.actions,
+    mayPermit: prepareMayPermit(set),
     decide(request) {
       try {
         return judge(request)

@@ -1,4 +1,5 @@
 import { type ArgumentUse, bucketOf, mergeUses } from '../load/argument-buckets.js'
+import { agentOf } from '../load/scope.js'
 import {
   type LoadedPolicy,
   type PolicySet,
@@ -8,6 +9,7 @@ import {
   textsOf,
 } from '../policy-set.js'
 import { type ActionShape, schemaFor } from '../schema.js'
+import { createMemo } from './memo.js'
 import type { CedarRequest } from './request.js'
 import type { Outcome } from './verdict.js'
 import type { CedarHost, CedarWasm, Slot } from './wasm.js'
@@ -90,7 +92,7 @@ function prepareAction(
     used: new Set(args.map(({ name }) => name)),
     /** How policies about an agent use arguments: nothing else of them can change its decision. */
     usesFor: usesByAgent(policies, shape),
-    memo: createMemo(),
+    memo: createMemo<Outcome>(),
     sets,
     observed: policies
       .flatMap((policy) => (sliceOf(policy) === 'enforced' ? [] : [policy.id]))
@@ -108,14 +110,16 @@ function usesByAgent(
   const byValue = new Map<string, ArgumentUse>(args.map(({ name }) => [name, 'value']))
   const usesOf = (agent: string | null): Uses => {
     const all = new Map<string, ArgumentUse>()
-    for (const { agent: about, uses } of policies) {
+    for (const { scope, uses } of policies) {
+      const about = agentOf(scope)
       if (about !== null && about !== agent) continue
       for (const [name, use] of uses ?? byValue) all.set(name, mergeUses(all.get(name) ?? [], use))
     }
     return [...all].sort(([a], [b]) => (a < b ? -1 : 1))
   }
   const named = new Map<string, Uses>()
-  for (const { agent } of policies) {
+  for (const { scope } of policies) {
+    const agent = agentOf(scope)
     if (agent !== null && !named.has(agent)) named.set(agent, usesOf(agent))
   }
   const others = usesOf(null)
@@ -136,37 +140,6 @@ function keyOf({ principal, resource, entities, context }: CedarRequest, uses: U
     else key.push(use === 'value' ? value : (bucketOf(value, use) ?? value))
   }
   return JSON.stringify(key)
-}
-
-const MAX_REMEMBERED = 4096
-const MAX_KEY = 1024
-
-/**
- * Decisions are a function of the set and what it uses, so they are remembered (promise 7), in two generations:
- * when the younger is full the older is dropped as a whole. To drop the one oldest entry of a Map, V8 first walks
- * over all that were dropped since it last grew.
- */
-function createMemo() {
-  let young = new Map<string, Outcome>()
-  let old = new Map<string, Outcome>()
-  function set(key: string, outcome: Outcome): void {
-    if (key.length > MAX_KEY) return
-    if (young.size >= MAX_REMEMBERED / 2) {
-      old = young
-      young = new Map()
-    }
-    young.set(key, outcome)
-  }
-  return {
-    set,
-    get(key: string): Outcome | undefined {
-      const recent = young.get(key)
-      if (recent !== undefined) return recent
-      const known = old.get(key)
-      if (known !== undefined) set(key, known)
-      return known
-    },
-  }
 }
 
 type Result = ReturnType<CedarWasm['statefulIsAuthorized']>

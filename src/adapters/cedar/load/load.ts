@@ -8,6 +8,7 @@ import { depthOf } from './expression.js'
 import { readPolicyFiles } from './files.js'
 import { lintPolicy } from './lint.js'
 import { rehearse } from './rehearse.js'
+import { scopeOf } from './scope.js'
 import { type PolicyText, splitPolicies } from './split.js'
 import { crash, fromCedar, validationFindings } from './validation.js'
 import { type CedarWorker, startWorker } from './worker.js'
@@ -62,14 +63,14 @@ async function check(
   if (hasFaults(invalid)) return { ok: false, findings: invalid }
 
   const linted = parsed.value.flatMap(({ json, source }) =>
-    lintPolicy(json, scopeOf(json, schema), source),
+    lintPolicy(json, actionsOf(json, schema), source),
   )
   const findings = [...invalid, ...linted, ...lintSet(parsed.value)]
   if (hasFaults(findings)) return { ok: false, findings }
 
   const set = policySet(
     schema,
-    parsed.value.map((policy) => loaded(policy, scopeOf(policy.json, schema))),
+    parsed.value.map((policy) => loaded(policy, actionsOf(policy.json, schema))),
   )
   const crashes = await rehearse(worker, set)
   if (hasFaults(crashes)) return { ok: false, findings: crashes }
@@ -135,7 +136,7 @@ async function validateAll(
  * The actions a policy is about: what the engine slices the set by. Its scope says it exactly, as the
  * schema has no action groups, and validation has refused actions that do not exist.
  */
-function scopeOf({ action }: PolicyJson, { actions }: PolicySchema): readonly ActionShape[] {
+function actionsOf({ action }: PolicyJson, { actions }: PolicySchema): readonly ActionShape[] {
   if (action.op === 'All') return actions
   if ('slot' in action) return []
   const entities = 'entities' in action ? action.entities : [action.entity]
@@ -148,14 +149,6 @@ function lintSet(policies: readonly Parsed[]): Finding[] {
   return [warning('nothing_enforced', null, 'every policy is observed: all is denied')]
 }
 
-/** Cedar asks the scope first, and `==` never errors: past it nothing of the policy is evaluated. */
-function agentOf({ principal }: PolicyJson): string | null {
-  if (principal.op !== '==' || !('entity' in principal)) return null
-  const { entity } = principal
-  const { type, id } = '__entity' in entity ? entity.__entity : entity
-  return type === 'Agent' ? id : null
-}
-
 const loaded = (
   { source, json, ...annotations }: Parsed,
   actions: readonly ActionShape[],
@@ -165,5 +158,6 @@ const loaded = (
   effect: json.effect,
   actions: actions.map(({ action }) => action),
   uses: usesOf(json),
-  agent: agentOf(json),
+  scope: scopeOf(json),
+  isConditional: json.conditions.length > 0,
 })

@@ -23,7 +23,7 @@ import {
   tuple,
 } from '../../../core/json/shape.js'
 import type { Hitl } from '../../../core/manifest/model.js'
-import type { KeyState, Vote } from '../../../ports/state.js'
+import type { KeyState, Pin, Vote } from '../../../ports/state.js'
 
 /** What a snapshot keeps of the state: all that the lines so far established (DESIGN §5). */
 
@@ -111,6 +111,13 @@ const approval = record({
 })
 const approvalDump = record({ approval, before: nullable(digest) })
 
+const pin: Shape<Pin> = record({
+  server: text,
+  tool: text,
+  definition: digest,
+  changed: nullable(digest),
+})
+
 const dump = record({
   v: opaque<1>('1', (value) => value === 1),
   at: count,
@@ -124,6 +131,8 @@ const dump = record({
   approvals: list(approvalDump),
   halts: list(haltScope),
   config: nullable(LINES.CONFIG_CHANGED.members),
+  /** Absent from dumps of before MCP. */
+  pins: optional(list(pin)),
 })
 export type Dump = Of<typeof dump>
 

@@ -18,6 +18,7 @@ import { createGrants } from './grants.js'
 import { createKeys, keyScope } from './keys.js'
 import { sortedValues } from './maps.js'
 import { createOpenItems } from './open-items.js'
+import { createPins } from './pins.js'
 import { createWindows } from './windows.js'
 
 export type EmbeddedState = State & {
@@ -61,6 +62,7 @@ export function createEmbeddedState(options: {
   const approvals = createApprovals(keepMs)
   const claims = createClaims()
   const actions = createActions({ tenant, keys, grants, windows, approvals, claims })
+  const pins = createPins()
   const halts = new Map<string, HaltScope>()
   let config: MembersOf<'CONFIG_CHANGED'> | null = null
   /** Time of the newest line: the fold's own clock. */
@@ -101,6 +103,9 @@ export function createEmbeddedState(options: {
     APPROVAL_VOTED: approvals.voted,
     APPROVAL_REMINDER: approvals.reminded,
     REFUSAL_LIFTED: approvals.lifted,
+    TOOLS_PINNED: pins.pinned,
+    TOOL_CHANGED: pins.changed,
+    TOOL_ACCEPTED: pins.accepted,
     // Answers and decisions that changed nothing, and what the CAPSULE line beside it says already.
     REPLAYED: null,
     APPROVAL_JOINED: null,
@@ -111,6 +116,8 @@ export function createEmbeddedState(options: {
     EVIDENCE_ERASING: null,
     EVIDENCE_ERASED: null,
     REFUSALS_DROPPED: null,
+    SERVER_ASKED: null,
+    SERVER_FAULT: null,
     WEBHOOK_DISABLED: null,
     WEBHOOK_ENABLED: null,
     WEBHOOK_DEAD: null,
@@ -139,6 +146,8 @@ export function createEmbeddedState(options: {
     refusal: async (agent, identity, at) =>
       approvals.refusalOf(agent, identity, Math.max(at, latest)),
     standing: async (agent, tool, at) => grants.standing(agent, tool, Math.max(at, latest)),
+    pin: async (server, tool) => pins.get(server, tool),
+    pins: async () => pins.all(),
     endedApprovals: async () => approvals.ended(),
     standingGrants: async (at) => grants.allStanding(Math.max(at, latest)),
     isStanding: async (grant) => grants.find(grant)?.standing === true,
@@ -171,6 +180,7 @@ export function createEmbeddedState(options: {
         approvals: approvals.dump(foldedTo),
         halts: sortedValues(halts),
         config,
+        pins: pins.all(),
       }
       return dump
     },
@@ -190,6 +200,7 @@ export function createEmbeddedState(options: {
       halts.clear()
       for (const scope of dump.halts) halts.set(haltKey(scope), scope)
       config = dump.config
+      pins.load(dump.pins ?? [])
       foldedTo = dump.at
       latest = dump.at
       return null

@@ -40,7 +40,7 @@ export type Captured = s.Of<typeof captured>
 export const CALL_LINES = {
   ACTION_DISPATCHED: line({
     signed: false,
-    says: 'A call is about to be sent. Durable before its first byte leaves, with the evidence from which a restart concludes it after a crash. `amounts` is what it takes from its `sum` budgets, encrypted; older lines have it in clear in `budgets`.',
+    says: 'A call is about to be sent. Durable before its first byte leaves, with the evidence from which a restart concludes it after a crash. `amounts` is what it takes from its `sum` budgets, encrypted; older lines have it in clear in `budgets`. With `acts` its caller acts itself, under a permit: what came of it is the caller’s word.',
     members: s.record({
       action_id: s.text,
       decision_id: s.text,
@@ -63,6 +63,8 @@ export const CALL_LINES = {
       budgets: s.optional(s.list(budget)),
       /** What its `sum` budgets take, in their order, encrypted for this line alone (promise 8). */
       amounts: s.optional(s.text),
+      /** `runtime`: the gate gave leave and its caller acts itself; else the gate sends it. */
+      acts: s.optional(s.only('runtime')),
     }),
     // A short key can be guessed from its hash (promise 8).
     shown: [
@@ -77,11 +79,12 @@ export const CALL_LINES = {
       'manifest_digest',
       'policy_digest',
       'mode',
+      'acts',
     ],
   }),
   CAPSULE: line({
     signed: false,
-    says: 'A verdict: the capsule, and the COSE_Sign1 statement over it taken apart. `settles` says what becomes of the claims of its action, `about` whose refused call it was, `captured` which octets of its effect the evidence holds.',
+    says: 'A verdict: the capsule, and the COSE_Sign1 statement over it taken apart. `settles` says what becomes of the claims of its action, `about` whose refused call it was, `captured` which octets of its effect the evidence holds, `report_digest` what a runtime reported of it.',
     members: s.record({
       statement: s.oneOf('agent_action', 'outcome'),
       capsule,
@@ -90,6 +93,8 @@ export const CALL_LINES = {
       settles: s.optional(settles),
       about: s.optional(about),
       captured: s.optional(captured),
+      /** Of what a runtime reported of the act (evidence part `claimed`). */
+      report_digest: s.optional(s.digest),
     }),
     shown: ['statement', 'capsule', 'protected', 'signature'],
   }),

@@ -11,7 +11,7 @@ export const haltScope = s.either(
 export type HaltScope = s.Of<typeof haltScope>
 
 /** A person's name stands in evidence, a pseudonym here: lines are public and stay (promise 8). */
-const ACTOR = { actor: s.digest, evidence_digest: s.digest }
+export const ACTOR = { actor: s.digest, evidence_digest: s.digest }
 type Fields = { readonly [name: string]: s.Shape<unknown> | s.Optional<unknown> }
 /** Lines of before pseudonyms name who acted in clear, as `by`. */
 const acted = <M extends Fields>(more: M) =>
@@ -129,8 +129,13 @@ export const OPERATE_LINES = {
   }),
   REFUSALS_DROPPED: line({
     signed: false,
-    says: 'So many connections of one source were closed unread in a window, because it had sent too many calls without a credential.',
-    members: s.record({ source_hash: s.digest, count: s.count, window_seconds: s.count }),
+    says: 'So many connections of one source were closed unread in a window, because it had sent too many calls without a credential. With `agent`: so many of its reports that no permit covers were not recorded one by one.',
+    members: s.record({
+      source_hash: s.digest,
+      count: s.count,
+      window_seconds: s.count,
+      agent: s.optional(s.anyText),
+    }),
     shown: [],
   }),
   WEBHOOK_DISABLED: line({

@@ -1,0 +1,156 @@
+import type { ServerResponse } from 'node:http'
+import type { Header } from '../../../core/call/call.js'
+import { type Message, readMessage } from '../../../core/mcp/message.js'
+import { malformed, protocolError } from '../answer.js'
+import { toldBy } from '../client.js'
+import type { McpOptions, Reply, Sender, Served } from '../options.js'
+import { recordUnread } from '../unread.js'
+import { type EventStream, openEventStream } from './event-stream.js'
+import { headerMismatch, headerOf } from './head.js'
+import type { HttpSession, Sessions } from './sessions.js'
+
+const HEADER_MISMATCH = -32020
+
+export type Posted = {
+  readonly octets: Uint8Array
+  readonly headers: readonly Header[]
+  readonly sender: Sender
+  readonly agent: string
+  readonly res: ServerResponse
+}
+
+/** One message by POST: the answer is one JSON object, or a stream where something else goes before it. */
+export async function answerPost(
+  { octets, headers, sender, agent, res }: Posted,
+  served: Served,
+  sessions: Sessions,
+  { gate, messageBytes }: Pick<McpOptions, 'gate' | 'messageBytes'>,
+): Promise<void> {
+  const read = readMessage(octets, messageBytes)
+  if (!read.ok) {
+    const answer = await recordUnread(read.fault, served.name, sender, gate)
+    return sendReply(res, malformed(answer, read.fault, read.id), false)
+  }
+  const { message } = read
+  const modern = message.kind === 'request' && toldBy(message) !== null
+  if (message.kind === 'request' && headerMismatch(headers, message)) {
+    const answer = await recordUnread('message_header_mismatch', served.name, sender, gate)
+    const { problem, status } = malformed(answer, 'message_header_mismatch', message.id)
+    const said = problem?.detail ?? 'Headers and body do not say the same.'
+    return sendReply(res, { ...protocolError(message.id, HEADER_MISMATCH, said), status }, true)
+  }
+  const found = sessionFor(message, modern, headers, agent, served, sessions)
+  if (found.kind === 'refused') return sendReply(res, found.reply, modern)
+  return exchange(octets, message, found.session, sender, res, { modern, fresh: found.fresh })
+}
+
+type Found =
+  | { readonly kind: 'found'; readonly session: HttpSession; readonly fresh: boolean }
+  | { readonly kind: 'refused'; readonly reply: Reply }
+
+function sessionFor(
+  message: Message,
+  modern: boolean,
+  headers: readonly Header[],
+  agent: string,
+  served: Served,
+  sessions: Sessions,
+): Found {
+  if (modern) return { kind: 'found', session: sessions.shared(agent, served), fresh: false }
+  const id = headerOf(headers, 'mcp-session-id')
+  const refused = (status: number, said: string): Found => {
+    const to = message.kind === 'request' ? message.id : { text: 'null', key: '' }
+    return { kind: 'refused', reply: { ...protocolError(to, -32600, said), status } }
+  }
+  if (id === null) {
+    const begins = message.kind === 'request' && BEGINNING.has(message.method)
+    if (!begins) return refused(400, 'Begin with initialize, and send the Mcp-Session-Id it gave.')
+    const session = sessions.open(agent, served)
+    return session === null
+      ? refused(429, 'You have as many sessions as one agent may have; close one with DELETE.')
+      : { kind: 'found', session, fresh: true }
+  }
+  const session = sessions.find(id, agent, served.name)
+  return session === null
+    ? refused(404, 'There is no such session, or it is over; begin with initialize.')
+    : { kind: 'found', session, fresh: false }
+}
+const BEGINNING: ReadonlySet<string> = new Set(['initialize'])
+
+async function exchange(
+  octets: Uint8Array,
+  message: Message,
+  { id, session, posts: open, nextScope }: HttpSession,
+  sender: Sender,
+  res: ServerResponse,
+  { modern, fresh }: { readonly modern: boolean; readonly fresh: boolean },
+): Promise<void> {
+  const sessionHeader = modern ? {} : { 'mcp-session-id': id }
+  if (message.kind !== 'request') {
+    await session.handle(octets, sender)
+    res.writeHead(202, sessionHeader).end()
+    return
+  }
+  // Without sessions, clients that do not know of each other may use the same ids.
+  const scope = modern ? `${nextScope()} ` : ''
+  const key = `${scope}${message.id.key}`
+  let stream: EventStream | null = null
+  open.set(key, {
+    stream() {
+      stream ??= openEventStream(res, sessionHeader)
+      return stream
+    },
+  })
+  const left = (): void => {
+    if (modern) session.cancel({ text: message.id.text, key })
+  }
+  res.once('close', left)
+  try {
+    const reply = await session.handle(octets, sender, scope)
+    res.off('close', left)
+    finish(res, stream, reply, modern, fresh ? sessionHeader : {})
+  } finally {
+    open.delete(key)
+  }
+}
+
+function finish(
+  res: ServerResponse,
+  stream: EventStream | null,
+  reply: Reply | null,
+  modern: boolean,
+  headers: Readonly<Record<string, string>>,
+): void {
+  if (stream !== null) {
+    if (reply !== null) stream.send(reply.octets)
+    stream.end()
+  } else if (reply === null) res.writeHead(204).end()
+  else sendReply(res, reply, modern, headers)
+}
+
+/** The protocol's own errors have statuses of their own in the modern era. */
+const STATUS_OF: ReadonlyMap<number, number> = new Map([
+  [-32601, 404],
+  [-32700, 400],
+  [-32600, 400],
+  [-32020, 400],
+  [-32021, 400],
+  [-32022, 400],
+])
+
+export function sendReply(
+  res: ServerResponse,
+  { octets, status, code }: Reply,
+  modern: boolean,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (res.destroyed || res.headersSent) return
+  const own = modern && status === 200 && code !== null ? (STATUS_OF.get(code) ?? status) : status
+  res.writeHead(own, {
+    'content-type': 'application/json',
+    'content-length': octets.length,
+    'cache-control': 'no-store',
+    ...headers,
+  })
+  res.end(octets)
+}
