@@ -1,4 +1,3 @@
-import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { createHttpMcpServer } from '../../adapters/http-client/mcp/server.js'
 import { createUpstream } from '../../adapters/http-client/upstream.js'
 import { createStdioServer } from '../../adapters/stdio/server.js'
@@ -37,15 +36,15 @@ export const DEFAULT_TERMS: Terms = {
 
 /** The servers of gate.yaml, by name, and how to end them all. */
 export function createServers(
-  { mcp, limits }: Pick<GateConfig, 'mcp' | 'limits'>,
+  { mcp }: Pick<GateConfig, 'mcp'>,
   env: Env,
   report: Report,
 ): { readonly servers: ReadonlyMap<string, Served>; close(): Promise<void> } {
   const opened: { close(): Promise<void> }[] = []
   const servers = new Map<string, Served>()
   for (const [name, config] of Object.entries(mcp)) {
-    const to = serverTo(name, config, limits.hold_bytes, env, report, opened)
-    opened.unshift(to)
+    const to = serverTo(name, config, env, report)
+    opened.push(to)
     servers.set(name, servedAs(name, config, to))
   }
   return {
@@ -56,14 +55,7 @@ export function createServers(
   }
 }
 
-function serverTo(
-  name: string,
-  { to }: McpConfig,
-  holdLimit: number,
-  env: Env,
-  report: Report,
-  opened: { close(): Promise<void> }[],
-): McpServer {
+function serverTo(name: string, { to }: McpConfig, env: Env, report: Report): McpServer {
   if (to.kind === 'command') {
     const [command = '', ...args] = to.command
     return createStdioServer({
@@ -87,13 +79,11 @@ function serverTo(
     deadlines: {},
     paths: 'exact',
   } as const
-  const upstream = createUpstream(upstreamOptions(name, config, holdLimit, env))
-  opened.push(upstream)
+  const upstream = createUpstream(upstreamOptions(name, config, 0, env))
   return createHttpMcpServer({
     name,
     url: to.url,
     upstream,
-    hashing: nodeCrypto,
     maxMessageBytes: MAX_SERVER_MESSAGE,
     report,
   })

@@ -1,4 +1,3 @@
-import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { createHttpMcpServer } from '../../adapters/http-client/mcp/server.js'
 import { createUpstream } from '../../adapters/http-client/upstream.js'
 import { readSecret } from '../../config/secret-ref.js'
@@ -32,6 +31,7 @@ export async function runToGate(
   const upstream = createUpstream({
     name: to.name,
     origin: new URL(url).origin,
+    holdLimit: 0,
     credential: {
       header: 'authorization',
       value() {
@@ -45,7 +45,6 @@ export async function runToGate(
     name: to.name,
     url,
     upstream,
-    hashing: nodeCrypto,
     maxMessageBytes: MAX_SERVER_MESSAGE,
     report: options.report,
   })
@@ -128,7 +127,6 @@ export async function runToGate(
   const first = await Promise.race([done, stopped, ended.then(() => 'gone' as const)])
   await connection.close()
   await server.close()
-  await upstream.close()
   return first === 'gone' ? 1 : 0
 }
 

@@ -1,26 +1,13 @@
-import { base64url, fromBase64url } from '../bytes/base64url.js'
-import { fromUtf8, utf8 } from '../bytes/text.js'
+import { fromBase64url } from '../bytes/base64url.js'
+import { fromUtf8 } from '../bytes/text.js'
 import type { Header } from '../call/call.js'
 import { parse } from '../json/parse.js'
 import { isObject, JsonNumber, type JsonValue } from '../json/value.js'
 import type { HeaderArgument } from './definition.js'
 
-/** Visible ASCII without spaces at its ends, and nothing that looks encoded. */
-const PLAIN = /^(?!=\?base64\?.*\?=$)[!-~](?:[ -~]*[!-~])?$/
-
-/** A value as the header repeats it (2026-07-28, Streamable HTTP, "Value Encoding"). */
-export const headerValue = (value: string): string =>
-  PLAIN.test(value) ? value : `=?base64?${base64(utf8(value))}?=`
-
-/** RFC 4648 §4, with padding. */
-function base64(bytes: Uint8Array): string {
-  const text = base64url(bytes).replaceAll('-', '+').replaceAll('_', '/')
-  return text.padEnd(Math.ceil(text.length / 4) * 4, '=')
-}
-
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*)={0,2}\?=$/
 
-/** What a header says; null where its encoding is broken. */
+/** What a header says (2026-07-28, Streamable HTTP, "Value Encoding"); null where its encoding is broken. */
 export function headerText(value: string): string | null {
   const [, encoded] = ENCODED.exec(value) ?? []
   if (encoded === undefined) return value
@@ -28,7 +15,7 @@ export function headerText(value: string): string | null {
   return octets === null ? null : fromUtf8(octets)
 }
 
-/** The headers that a tool's definition asks for, out of the arguments that are sent. */
+/** The headers that a tool's definition asks for, out of the arguments that are sent; values as they are. */
 export function paramHeaders(
   wanted: readonly HeaderArgument[],
   argumentsJson: Uint8Array,
@@ -38,7 +25,7 @@ export function paramHeaders(
   if (!parsed.ok) return []
   return wanted.flatMap(({ header, path }): Header[] => {
     const text = textOf(path.reduce<JsonValue | undefined>(below, parsed.value))
-    return text === null ? [] : [[`mcp-param-${header.toLowerCase()}`, headerValue(text)]]
+    return text === null ? [] : [[`mcp-param-${header.toLowerCase()}`, text]]
   })
 }
 

@@ -32,7 +32,7 @@ export const backgroundOver =
         closed: () => undefined,
       })
       const flights = createFlights()
-      const flight = flights.open({ text: '0', key: 'n0' }, null)
+      const flight = flights.open({ text: '0', key: 'n0' }, null, null)
       try {
         const version = versionIn(asked.meta) ?? (await shakeHands(connection, flights.nextId()))
         if (version === null) return { observation: notSent('server_not_ready'), held: null }

@@ -6,6 +6,8 @@ export type Flight = {
   readonly client: RequestId
   /** The id it has towards the server, and its progress token there. */
   readonly id: number
+  /** The revision it was sent under; null before one is agreed on. */
+  readonly version: string | null
   /** The client's own progress token, as it wrote it. */
   readonly progressToken: string | null
   readonly signal: AbortSignal
@@ -23,11 +25,12 @@ export function createFlights() {
   return {
     nextId: (): number => ++last,
     isOpen: (client: RequestId): boolean => byClient.has(client.key),
-    open(client: RequestId, progressToken: string | null): Flight {
+    open(client: RequestId, progressToken: string | null, version: string | null): Flight {
       const controller = new AbortController()
       const flight: Flight = {
         client,
         id: ++last,
+        version,
         progressToken,
         signal: controller.signal,
         cancelled: () => controller.signal.aborted,

@@ -130,9 +130,10 @@ export function createSession(
     // Under its id the refusal would be taken for the answer to the first.
     if (flights.isOpen(request.id)) return refuse('message_id_in_flight', null, sender)
     const token = metaMembers(request.params.members).find(({ name }) => name === PROGRESS_TOKEN)
-    const flight = flights.open(request.id, token?.value ?? null)
+    const telling = toldBy(request) ?? known
+    const flight = flights.open(request.id, token?.value ?? null, telling.version)
     try {
-      const reply = await replyTo(request, flight, sender)
+      const reply = await replyTo(request, flight, sender, telling)
       return flight.cancelled() ? null : reply
     } catch (error) {
       const detail = `${served.name} ${request.method}: ${String(error)}`
@@ -143,10 +144,14 @@ export function createSession(
     }
   }
 
-  async function replyTo(request: Request, flight: Flight, sender: Sender): Promise<Reply> {
+  async function replyTo(
+    request: Request,
+    flight: Flight,
+    sender: Sender,
+    telling: ClientKnown,
+  ): Promise<Reply> {
     const { method } = request
     if (isOwnMethod(method)) return ownReply(request, sender, { gate, served })
-    const telling = toldBy(request) ?? known
     const line = lineFor(telling)
     if (passes(method, telling.modern ? 'modern' : 'legacy')) {
       const { reply, result } = await passOn(request, flight, sender, line)
@@ -208,7 +213,8 @@ export function createSession(
     flight.cancel()
     const text = objectOf([`"requestId":${flight.id}`, ...reason])
     const method = 'notifications/cancelled'
-    connection().tell(notificationOctets(method, text), lineFor(known).headOf(method, null))
+    const head = { method, name: null, protocolVersion: flight.version, params: [] }
+    connection().tell(notificationOctets(method, text), head)
   }
 
   async function refuse(fault: Unread, id: RequestId | null, sender: Sender): Promise<Reply> {
