@@ -4,6 +4,7 @@ import { readdirSync } from '../adapters/disk/files.js'
 import { runTests } from '../core/manifest/constraint/run-tests.js'
 import { expand, manifestDigest } from '../core/manifest/expand/expand.js'
 import type { Problem } from '../core/manifest/expand/tree.js'
+import { isMcpMatch } from '../core/manifest/model.js'
 import { compileRouter, type LoadedManifest, type Router } from '../core/manifest/route/match.js'
 import type { ConfigProblem, GateConfig } from './model.js'
 import { readText } from './read-text.js'
@@ -56,12 +57,13 @@ export function loadManifests(dir: string): LoadedManifests {
   return { ok: true, manifests, router: compiled.router }
 }
 
-/** A manifest for an upstream that gate.yaml does not have would never match a call. */
+/** A manifest for an upstream that gate.yaml does not have would never match a call; tools of MCP servers need none. */
 export function unknownUpstreams(
   { upstreams }: Pick<GateConfig, 'upstreams'>,
   manifests: readonly LoadedManifest[],
 ): readonly ConfigProblem[] {
   return manifests
+    .filter(({ manifest }) => !manifest.rules.every(({ match }) => isMcpMatch(match)))
     .filter(({ manifest }) => !Object.hasOwn(upstreams, manifest.upstream))
     .map(({ manifest }) => ({
       file: manifest.id,

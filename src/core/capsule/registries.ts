@@ -28,11 +28,6 @@ export const CHAIN_RELATIONS = ['supersedes'] as const
 export type VerdictClass = (typeof VERDICT_CLASSES)[number]
 export type DispositionDecision = (typeof DECISIONS)[number]
 export type IrreversibilityClass = (typeof IRREVERSIBILITY_CLASSES)[number]
-export const strongerOf = (
-  a: IrreversibilityClass,
-  b: IrreversibilityClass,
-): IrreversibilityClass =>
-  IRREVERSIBILITY_CLASSES.indexOf(a) < IRREVERSIBILITY_CLASSES.indexOf(b) ? b : a
 export type EffectAttestation = (typeof EFFECT_ATTESTATIONS)[number]
 export type ChainRelation = (typeof CHAIN_RELATIONS)[number]
 

@@ -137,6 +137,7 @@ describe('tools import from a server that', () => {
   it.each([
     ['neither', 'refuses initialize (not this) and server/discover (nor that)'],
     ['loops', 'the same page of its list again'],
+    ['floods', 'a line of more than 16 MiB'],
     ['no-list', 'answered tools/list without a list'],
     ['refuses-list', 'refuses tools/list: out of order'],
     ['leaves', 'the server ended (exit code 3) before it had answered; it said:'],

@@ -28,6 +28,7 @@ function list(id, cursor) {
     say({ id: 's3', method: 'sampling/createMessage', params: {} })
     return
   }
+  if (way === 'floods') return process.stdout.write('x'.repeat(17 * 1024 * 1024))
   if (way === 'no-list') return result(id, { instead: true })
   if (way === 'refuses-list') return say({ id, error: { code: -32603, message: 'out of order' } })
   if (way === 'forges') {

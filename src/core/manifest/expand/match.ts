@@ -6,7 +6,7 @@ const METHOD = /^(?!CONNECT$|TRACE$)[A-Z]{1,16}$/
 export const SERVER_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
 /** What of a server: exact, or a beginning and `*`. */
 const PARTS = ['tool', 'resource', 'prompt', 'method'] as const
-const NAME = /^[^\u0000-\u0020\u007f*]{0,2048}\*?$/u
+const NAME = /^(?:[^\u0000-\u0020\u007f*]{1,2048}\*?|\*)$/u
 
 type Setting = {
   /** `server:` at the top of the manifest: tools without `match` are that server's. */
@@ -64,7 +64,7 @@ function named(
   { server, part }: { readonly server: string; readonly part: (typeof PARTS)[number] },
 ): McpMatch | 'wrong' {
   const name = reader.text(node, NAME, 'a name, or the beginning of names and *')
-  if (name === undefined || name === '') return 'wrong'
+  if (name === undefined) return 'wrong'
   switch (part) {
     case 'tool':
       return { server, tool: name }

@@ -1,6 +1,6 @@
 import type { Definition } from '../../call/call.js'
 import type { Address } from '../../call/parts.js'
-import { type IrreversibilityClass, strongerOf } from '../../capsule/registries.js'
+import { IRREVERSIBILITY_CLASSES, type IrreversibilityClass } from '../../capsule/registries.js'
 import { isMcpMatch, type McpMatch, type ToolRule } from '../model.js'
 import type { Match, Route, Router } from './match.js'
 
@@ -14,11 +14,10 @@ const PART_OF: Readonly<Record<string, Exclude<Part, 'method'>>> = {
   'prompts/get': 'prompt',
 }
 
+type Asked = { readonly part: Part; readonly name: string }
+
 /** The part of a server and its name, as a rule would name it. */
-export function askedOf({ method, name }: Pick<OfServer, 'method' | 'name'>): {
-  readonly part: Part
-  readonly name: string
-} {
+function askedOf({ method, name }: Pick<OfServer, 'method' | 'name'>): Asked {
   const part = Object.hasOwn(PART_OF, method) ? PART_OF[method] : undefined
   return part === undefined || name === null ? { part: 'method', name: method } : { part, name }
 }
@@ -37,7 +36,7 @@ export function matchServer(router: Router, address: OfServer): Match {
     }
     return {
       ok: true,
-      route: named(route, address.server, asked.name, pattern),
+      route: named(route, address.server, asked, pattern),
       params: new Map(asked.part === 'resource' ? [['uri', asked.name]] : []),
       target: null,
       upstream: address.server,
@@ -86,8 +85,10 @@ const OWN_NAME = /^[A-Za-z0-9_.-]{1,64}$/
 const MOST_NAMED = 1_000
 const byName = new WeakMap<Route, Map<string, Route>>()
 
-function named(route: Route, server: string, name: string, pattern: string): Route {
-  const own = name.replaceAll('/', '_')
+function named(route: Route, server: string, { part, name }: Asked, pattern: string): Route {
+  const plain = name.replaceAll('/', '_')
+  // A prompt may be called like a tool, and is another thing to halt or to count.
+  const own = part === 'tool' ? plain : `${part}.${plain}`
   if (!pattern.endsWith('*') || !OWN_NAME.test(own) || !/^[a-z]/.test(server)) return route
   let known = byName.get(route)
   if (known === undefined) {
@@ -127,3 +128,6 @@ export function withHint(rule: ToolRule, definition: Definition | null): ToolRul
   return made
 }
 const hintedRules = new WeakMap<ToolRule, Map<IrreversibilityClass, ToolRule>>()
+
+const strongerOf = (a: IrreversibilityClass, b: IrreversibilityClass): IrreversibilityClass =>
+  IRREVERSIBILITY_CLASSES.indexOf(a) < IRREVERSIBILITY_CLASSES.indexOf(b) ? b : a

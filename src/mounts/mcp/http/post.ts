@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Header } from '../../../core/call/call.js'
 import { type Message, readMessage } from '../../../core/mcp/message.js'
+import { metaOf } from '../../../core/mcp/meta.js'
 import { malformed, protocolError } from '../answer.js'
 import { toldBy } from '../client.js'
 import type { McpOptions, Reply, Sender, Served } from '../options.js'
@@ -10,6 +11,7 @@ import { headerMismatch, headerOf } from './head.js'
 import type { HttpSession, Sessions } from './sessions.js'
 
 const HEADER_MISMATCH = -32020
+const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 
 export type Posted = {
   readonly octets: Uint8Array
@@ -96,6 +98,7 @@ async function exchange(
   const key = `${scope}${message.id.key}`
   let stream: EventStream | null = null
   open.set(key, {
+    wantsLogs: metaOf(message.params.value).has(LOG_LEVEL),
     stream() {
       stream ??= openEventStream(res, sessionHeader)
       return stream

@@ -13,12 +13,20 @@ export type HttpSession = {
   readonly server: string
   readonly session: Session
   /** The streams of requests that are not answered yet, by the request's key, oldest first. */
-  readonly posts: Map<string, { stream(): EventStream }>
+  readonly posts: Map<string, Post>
+  /** Clients that do not know of each other share it: the era without sessions. */
+  readonly shared: boolean
   /** A name for one request's ids. */
   nextScope(): number
   /** For what the server starts itself. */
   standing: EventStream | null
   usedAt: number
+}
+/** A request that is not answered yet. */
+export type Post = {
+  stream(): EventStream
+  /** It asked for what the server logs meanwhile. */
+  readonly wantsLogs: boolean
 }
 export type SessionLimits = { readonly perAgent: number; readonly idleMs: number }
 
@@ -49,7 +57,7 @@ export function createSessions(
     await one.session.close()
   }
 
-  function make(id: string, agent: string, served: Served): HttpSession {
+  function make(id: string, agent: string, served: Served, shared: boolean): HttpSession {
     const waiting: Uint8Array[] = []
     const made: HttpSession = {
       id,
@@ -57,12 +65,13 @@ export function createSessions(
       server: served.name,
       session: open(served, {
         send(octets, about) {
-          const way = streamFor(made, about)
-          if (way !== null) way.send(octets)
-          else if (waiting.length < MOST_WAITING) waiting.push(octets)
+          const ways = streamsFor(made, about)
+          for (const way of ways) way.send(octets)
+          if (ways.length === 0 && !shared && waiting.length < MOST_WAITING) waiting.push(octets)
         },
       }),
       posts: new Map(),
+      shared,
       nextScope: () => ++scopes,
       get standing() {
         return standing
@@ -84,12 +93,14 @@ export function createSessions(
     /** Null: the agent has as many as one may have. */
     open(agent: string, served: Served): HttpSession | null {
       const own = [...all.values()].filter((one) => one.agent === agent)
-      return own.length >= perAgent ? null : make(randomBytes(16).toString('hex'), agent, served)
+      return own.length >= perAgent
+        ? null
+        : make(randomBytes(16).toString('hex'), agent, served, false)
     },
     /** The era without sessions: one connection to the server for all requests of an agent. */
     shared(agent: string, served: Served): HttpSession {
       const id = `${served.name} ${agent}`
-      const found = all.get(id) ?? make(id, agent, served)
+      const found = all.get(id) ?? make(id, agent, served, true)
       found.usedAt = performance.now()
       return found
     },
@@ -115,13 +126,18 @@ export function createSessions(
 export type Sessions = ReturnType<typeof createSessions>
 
 /**
- * On the stream of the request it belongs to; what belongs to none goes to the standing stream, and without one
- * to the oldest request that is open, because a server asks in the course of some call.
+ * On the stream of the request it belongs to. What belongs to none goes to the standing stream, and without one to
+ * the oldest request that is open, because a server asks in the course of some call. Where clients share a
+ * session it goes to those who asked for logs: nothing else of a server belongs to no request then.
  */
-function streamFor({ posts, standing }: HttpSession, about: RequestId | null): EventStream | null {
+function streamsFor(one: HttpSession, about: RequestId | null): readonly EventStream[] {
+  const { posts, standing, shared } = one
   const own = about === null ? undefined : posts.get(about.key)
-  if (own !== undefined) return own.stream()
-  if (standing !== null) return standing
+  if (own !== undefined) return [own.stream()]
+  if (shared) {
+    return [...posts.values()].filter(({ wantsLogs }) => wantsLogs).map((post) => post.stream())
+  }
+  if (standing !== null) return [standing]
   const [oldest] = posts.values()
-  return oldest?.stream() ?? null
+  return oldest === undefined ? [] : [oldest.stream()]
 }
