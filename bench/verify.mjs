@@ -74,7 +74,7 @@ function capsule(n) {
         },
         observation: {
           kind: 'complete',
-          success: true,
+          outcome: 'succeeded',
           response: ObservedResponse.witness({
             framing: 'content_length',
             requestSent: true,

@@ -59,7 +59,7 @@ opened = true
 const BODY = new TextEncoder().encode('{"ok":true}')
 const complete = () => ({
   kind: 'complete',
-  success: true,
+  outcome: 'succeeded',
   response: ObservedResponse.witness({
     framing: 'content_length',
     requestSent: true,

@@ -63,7 +63,7 @@ const gate = await openGate({
 const BODY = new TextEncoder().encode('{"ok":true}')
 const complete = () => ({
   kind: 'complete',
-  success: true,
+  outcome: 'succeeded',
   response: ObservedResponse.witness({
     framing: 'content_length',
     requestSent: true,
