@@ -35,9 +35,10 @@ beforeAll(async () => {
   running.set('everything', await startHttpServer('everything'))
 })
 afterAll(async () => {
-  await stopGates()
+  // The servers end whether or not the gates do.
   for (const server of running.values()) await server.stop()
   rmSync(folder, { recursive: true, force: true })
+  await stopGates()
 })
 
 const urlOf = (name: string): string => `http://127.0.0.1:${running.get(name)?.port}/mcp`
