@@ -96,9 +96,10 @@ export function createRuns(hopeless: (pair: Pair) => readonly string[]): Runs {
       runs.get(nameOf(pair)) ?? Promise.reject(new Error(`${nameOf(pair)} is not among the runs`)),
     stop: async () => {
       await Promise.all(workers)
-      await stopGates()
+      // The servers end whether or not the gates do.
       for (const server of servers.values()) await server.stop()
       rmSync(folder, { recursive: true, force: true })
+      await stopGates()
     },
   }
 }
