@@ -17,7 +17,7 @@ const PART_OF: Readonly<Record<string, Exclude<Part, 'method'>>> = {
 type Asked = { readonly part: Part; readonly name: string }
 
 /** The part of a server and its name, as a rule would name it. */
-function askedOf({ method, name }: Pick<OfServer, 'method' | 'name'>): Asked {
+export function askedOf({ method, name }: Pick<OfServer, 'method' | 'name'>): Asked {
   const part = Object.hasOwn(PART_OF, method) ? PART_OF[method] : undefined
   return part === undefined || name === null ? { part: 'method', name: method } : { part, name }
 }
