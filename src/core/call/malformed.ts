@@ -17,6 +17,7 @@ const WORDS = {
   message_batched: 'several messages came as one; send each by itself',
   message_not_rpc: 'the message is no JSON-RPC 2.0 request',
   message_param_unknown: 'params hold a member that is not passed on',
+  message_meta_missing: '_meta lacks the protocol version or the capabilities of the client',
   message_header_mismatch: 'the headers do not say what the message says',
   question_misshapen: 'the body is not {"tool": a name, "arguments": an object} and nothing else',
   message_id_in_flight: 'the id of the request is that of another that is not answered yet',

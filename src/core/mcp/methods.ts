@@ -31,6 +31,18 @@ const OPENING: ReadonlySet<string> = new Set(['initialize', 'server/discover', '
 export const passes = (method: string, era: Era): boolean =>
   OPENING.has(method) || PASSING[era].has(method)
 
+/** The member of params that says what a method is about, which HTTP repeats as `Mcp-Name`. */
+const NAMED_BY: Readonly<Record<string, 'name' | 'uri' | 'taskId'>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+}
+export const namedBy = (method: string): 'name' | 'uri' | 'taskId' | null =>
+  Object.hasOwn(NAMED_BY, method) ? (NAMED_BY[method] ?? null) : null
+
 const FROM_CLIENT: ReadonlySet<string> = new Set([
   'notifications/initialized',
   'notifications/cancelled',

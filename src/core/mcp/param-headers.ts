@@ -37,3 +37,24 @@ function textOf(value: JsonValue | undefined): string | null {
   if (typeof value === 'boolean') return String(value)
   return value instanceof JsonNumber ? value.token : null
 }
+
+/** Whether a request's head repeats other values than its arguments have, or leaves some out. */
+export function repeatOther(given: readonly Header[], wanted: readonly Header[]): boolean {
+  const meant = new Map(wanted)
+  const seen = new Set<string>()
+  for (const [name, value] of given) {
+    const expected = meant.get(name)
+    // A header that the tool's definition does not ask for says nothing.
+    if (expected === undefined) continue
+    const text = VISIBLE.test(value) ? headerText(value) : null
+    if (text === null || seen.has(name) || !same(text, expected)) return true
+    seen.add(name)
+  }
+  return seen.size < meant.size
+}
+const VISIBLE = /^[\t -~]*$/
+const NUMBER = /^-?[0-9]+(?:\.[0-9]+)?$/
+
+const same = (text: string, expected: string): boolean =>
+  text === expected ||
+  (NUMBER.test(text) && NUMBER.test(expected) && Number(text) === Number(expected))

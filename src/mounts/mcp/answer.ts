@@ -81,10 +81,17 @@ export function refusal(problem: Problem, asked: Asked): Reply {
   return { octets: resultOctets(id, JSON.stringify(result)), status: 200, problem, code: null }
 }
 
-/** A message that is no request: JSON-RPC's own codes. */
+const CODE_OF: Readonly<Record<string, number>> = {
+  message_not_json: -32700,
+  message_names_twice: -32700,
+  message_meta_missing: -32602,
+  message_header_mismatch: -32020,
+}
+
+/** A message that is no request: the protocol's own codes. */
 export function malformed(answer: Answer, fault: string, id: RequestId | null): Reply {
   const problem = 'problem' in answer ? answer.problem : null
-  const code = fault === 'message_not_json' || fault === 'message_names_twice' ? -32700 : -32600
+  const code = CODE_OF[fault] ?? -32600
   const message = problem?.detail ?? 'The message cannot be read.'
   const error = JSON.stringify({ code, message, ...(problem === null ? {} : { data: problem }) })
   return { octets: errorOctets(id, error), status: problem?.status ?? 400, problem, code }

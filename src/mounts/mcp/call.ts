@@ -2,8 +2,8 @@ import type { McpCall } from '../../core/call/call.js'
 import type { Malformed } from '../../core/call/malformed.js'
 import type { ToolDefinition } from '../../core/mcp/definition.js'
 import type { Request } from '../../core/mcp/message.js'
-import { askOf } from '../../core/mcp/methods.js'
-import { paramHeaders } from '../../core/mcp/param-headers.js'
+import { askOf, namedBy } from '../../core/mcp/methods.js'
+import { paramHeaders, repeatOther } from '../../core/mcp/param-headers.js'
 import type { Answer } from '../../gate/answer/answer.js'
 import { type Asked, inputAsked, protocolError, refusal, released } from './answer.js'
 import type { AskServer } from './definitions.js'
@@ -37,6 +37,10 @@ export async function governCall(
   const { name, more } = read.call
   const isTool = request.method === 'tools/call' && name !== null
   const tool = isTool ? await describedNow(name, calling) : null
+  const wanted = paramHeaders(tool?.headers ?? [], bytesOf(read.call))
+  if (calling.modern && sender.params !== undefined && repeatOther(sender.params, wanted)) {
+    return calling.refuse('message_header_mismatch')
+  }
   const call: McpCall = {
     kind: 'mcp',
     server: served.name,
@@ -46,8 +50,8 @@ export async function governCall(
     callerLeft: flight.cancelled,
   }
   const headOf = (sent: McpCall) => ({
-    ...calling.headOf(sent.method, sent.name),
-    params: sent.body.kind === 'read' ? paramHeaders(tool?.headers ?? [], sent.body.bytes) : [],
+    ...calling.headOf(sent.method, sent.name ?? taskIdOf(request)),
+    params: paramHeaders(tool?.headers ?? [], bytesOf(sent)),
   })
   const dispatch = dispatchOver({ ...calling, headOf }, flight)
   const answer = await gate.govern(call, dispatch, sender.identified)
@@ -61,6 +65,15 @@ export async function governCall(
     await calling.tasks.seen(answer, request.method, request.params.value)
   }
   return replyTo(answer, asked, { resumes: read.resumes, more }, calling)
+}
+
+const NO_BYTES = new Uint8Array()
+const bytesOf = ({ body }: Pick<McpCall, 'body'>): Uint8Array =>
+  body.kind === 'read' ? body.bytes : NO_BYTES
+
+function taskIdOf({ method, params }: Request): string | null {
+  const id = namedBy(method) === 'taskId' ? params.value.get('taskId') : null
+  return typeof id === 'string' ? id : null
 }
 
 /** What cannot be pinned was not described: a tool that was accepted before is then refused. */

@@ -18,7 +18,7 @@ export const NOT_YET_KNOWN: ClientKnown = {
 }
 
 export const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion'
-const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
+export const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
 
 /** What a request of the modern era says of its client; null for one of an earlier revision. */
 export function toldBy({ params }: Request): ClientKnown | null {

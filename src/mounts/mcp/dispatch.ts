@@ -2,6 +2,7 @@ import { fromUtf8 } from '../../core/bytes/text.js'
 import type { ReadMcpCall } from '../../core/call/call.js'
 import { mcpCallOf } from '../../core/call/parts.js'
 import { objectOf, requestOctets } from '../../core/mcp/message.js'
+import { namedBy } from '../../core/mcp/methods.js'
 import { type Dispatch, notSent } from '../../ports/dispatch.js'
 import type { McpConnection, McpHead } from '../../ports/mcp.js'
 import type { Flight } from './flights.js'
@@ -53,22 +54,15 @@ export const dispatchOver =
     return { observation, held: { status: 200, headers, body: received.octets } }
   }
 
-/** Which member of params names what the method is about. */
-const NAMED: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-}
-
 function paramsOf(call: ReadMcpCall, { id, progressToken }: Flight): string {
   const octets = fromUtf8(call.body.bytes) ?? ''
-  const named = Object.hasOwn(NAMED, call.method) ? NAMED[call.method] : undefined
+  const named = call.name === null ? null : namedBy(call.method)
   const meta = [
     ...(call.meta === '' ? [] : [call.meta]),
     ...(progressToken === null ? [] : [`"progressToken":${id}`]),
   ]
   const members = [
-    ...(named === undefined
+    ...(named === null
       ? inside(octets)
       : [
           `"${named}":${JSON.stringify(call.name)}`,

@@ -1,4 +1,4 @@
-import type { Caller } from '../../core/call/call.js'
+import type { Caller, Header } from '../../core/call/call.js'
 import type { RequestId } from '../../core/mcp/message.js'
 import type { ServerAsk } from '../../core/mcp/methods.js'
 import type { Problem } from '../../core/verdict/problem.js'
@@ -48,7 +48,12 @@ export type McpOptions = {
 }
 
 /** Who sends a message; over HTTP each has its own credentials. */
-export type Sender = { readonly caller: Caller; readonly identified: Identified }
+export type Sender = {
+  readonly caller: Caller
+  readonly identified: Identified
+  /** `mcp-param-…`, over HTTP: arguments that the head of the request repeats. */
+  readonly params?: readonly Header[]
+}
 
 /** The way back to the client, beside the answers to its requests. */
 export type ClientEnd = {

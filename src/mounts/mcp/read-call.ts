@@ -6,6 +6,7 @@ import { parse } from '../../core/json/parse.js'
 import { isObject, JsonNumber, type JsonObject } from '../../core/json/value.js'
 import { objectOf, onOneLine, type Request } from '../../core/mcp/message.js'
 import { metaMembers, metaOf, OWN, passesInMeta } from '../../core/mcp/meta.js'
+import { namedBy } from '../../core/mcp/methods.js'
 import { MAX_WAIT_SECONDS } from '../http/limits.js'
 
 /** What a request for something of a server says, before anything is known of its rule. */
@@ -19,12 +20,6 @@ export type CallRead =
     }
   | { readonly ok: false; readonly fault: Extract<Malformed, `message_${string}`> }
 
-/** Which member of params a method is about; what else it may have is `arguments`. */
-const ABOUT: Readonly<Record<string, 'name' | 'uri'>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-}
 /** Members that belong to the protocol, not to the tool. They are sent as they are, and bound. */
 const MORE: ReadonlySet<string> = new Set(['task', 'inputResponses', 'requestState'])
 
@@ -35,8 +30,8 @@ export function readCall(request: Request, listed: ReadonlySet<string>): CallRea
     .map(({ text }) => text)
     .join(',')
   const own = ownKeys(metaOf(params.value))
-  const about = Object.hasOwn(ABOUT, method) ? ABOUT[method] : undefined
-  if (about === undefined) {
+  const about = namedBy(method)
+  if (about === null || about === 'taskId') {
     const rest = params.members.filter(({ name }) => name !== '_meta').map(({ text }) => text)
     const body = { kind: 'read', bytes: utf8(rest.length === 0 ? '' : objectOf(rest)) } as const
     return { ok: true, call: { method, name: null, body, more: '', meta, ...own }, resumes: false }

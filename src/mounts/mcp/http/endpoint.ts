@@ -13,7 +13,7 @@ import type { McpOptions, Sender, Served } from '../options.js'
 import { createSession } from '../session.js'
 import { recordUnread, type Unread } from '../unread.js'
 import { openEventStream } from './event-stream.js'
-import { headerOf, siteFault } from './head.js'
+import { headerOf, paramsIn, siteFault } from './head.js'
 import { answerMetadata, isMetadata, resourceMetadata } from './metadata.js'
 import { answerPost, sendReply } from './post.js'
 import { createSessions, type SessionLimits, type Sessions } from './sessions.js'
@@ -53,7 +53,7 @@ export function createMcpEndpoint(
     if (isMetadata(head.target)) return answerMetadata(head, res, options)
     const [, name = ''] = PATH.exec(head.target) ?? []
     const served = servers.get(name)
-    const sender: Sender = { caller: head.caller, identified }
+    const sender: Sender = { caller: head.caller, identified, params: paramsIn(head.headers) }
     const refuse = async (fault: Unread | Malformed, status?: number): Promise<void> => {
       const answer = await recordUnread(fault, name, sender, gate)
       const reply = malformed(answer, fault, null)

@@ -7,10 +7,9 @@ import { toldBy } from '../client.js'
 import type { McpOptions, Reply, Sender, Served } from '../options.js'
 import { recordUnread } from '../unread.js'
 import { type EventStream, openEventStream } from './event-stream.js'
-import { headerMismatch, headerOf } from './head.js'
+import { headerOf, modernFault } from './head.js'
 import type { HttpSession, Sessions } from './sessions.js'
 
-const HEADER_MISMATCH = -32020
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 
 export type Posted = {
@@ -35,11 +34,10 @@ export async function answerPost(
   }
   const { message } = read
   const modern = message.kind === 'request' && toldBy(message) !== null
-  if (message.kind === 'request' && headerMismatch(headers, message)) {
-    const answer = await recordUnread('message_header_mismatch', served.name, sender, gate)
-    const { problem, status } = malformed(answer, 'message_header_mismatch', message.id)
-    const said = problem?.detail ?? 'Headers and body do not say the same.'
-    return sendReply(res, { ...protocolError(message.id, HEADER_MISMATCH, said), status }, true)
+  const fault = message.kind === 'request' ? modernFault(headers, message) : null
+  if (fault !== null && message.kind === 'request') {
+    const answer = await recordUnread(fault, served.name, sender, gate)
+    return sendReply(res, malformed(answer, fault, message.id), true)
   }
   const found = sessionFor(message, modern, headers, agent, served, sessions)
   if (found.kind === 'refused') return sendReply(res, found.reply, modern)
