@@ -19,7 +19,9 @@ export type StdioConnection = McpConnection & {
   /** To the process and all that it started. */
   kill(signal: NodeJS.Signals): void
 }
-export type StdioServer = McpServer & { connect(listener: McpListener): StdioConnection }
+export type StdioServer = Omit<McpServer, 'connect'> & {
+  connect(listener: McpListener): StdioConnection
+}
 
 export function createStdioServer(options: StdioServerOptions): StdioServer {
   const open = new Set<StdioConnection>()
