@@ -5,13 +5,16 @@ import { parse } from '../json/parse.js'
 import { isObject, JsonNumber, type JsonValue } from '../json/value.js'
 import type { HeaderArgument } from './definition.js'
 
-const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*)={0,2}\?=$/
+const ENCODED = /^=\?base64\?(.*)\?=$/
+const BASE64 = /^([A-Za-z0-9+/]*)={0,2}$/
 
 /** What a header says (2026-07-28, Streamable HTTP, "Value Encoding"); null where its encoding is broken. */
 export function headerText(value: string): string | null {
   const [, encoded] = ENCODED.exec(value) ?? []
   if (encoded === undefined) return value
-  const octets = fromBase64url(encoded.replaceAll('+', '-').replaceAll('/', '_'))
+  const [, digits] = encoded.length % 4 === 0 ? (BASE64.exec(encoded) ?? []) : []
+  if (digits === undefined) return null
+  const octets = fromBase64url(digits.replaceAll('+', '-').replaceAll('/', '_'))
   return octets === null ? null : fromUtf8(octets)
 }
 

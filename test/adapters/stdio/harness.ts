@@ -110,3 +110,16 @@ export function isAlive(pid: number): boolean {
     return false
   }
 }
+
+/** Ends what is still there after a while, so that a failing test leaves nothing behind either. */
+export async function isGone(pid: number): Promise<boolean> {
+  const until = performance.now() + 10_000
+  while (isAlive(pid)) {
+    if (performance.now() > until) {
+      process.kill(pid, 'SIGKILL')
+      return false
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  return true
+}

@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-import { HEAD, isAlive, messageOf, noneOf, open, text } from './harness.js'
+import { HEAD, isAlive, isGone, messageOf, noneOf, open, text } from './harness.js'
 
 describe('a process that cannot be started', () => {
   it.each([
@@ -105,7 +105,7 @@ describe('closing', () => {
       expect(isAlive(pid)).toBe(true)
       expect(noneOf(await ask(1))).toMatchObject({ kind: 'sent', cause: 'child_gone' })
       expect(await closed).toMatchObject({ why: 'exited', code: 0 })
-      while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve))
+      expect(await isGone(pid)).toBe(true)
     },
   )
 })
@@ -139,5 +139,5 @@ it('a gate that is killed leaves no process behind', async () => {
   const pid = Number(String(said))
   expect(isAlive(pid)).toBe(true)
   gate.kill('SIGKILL')
-  while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve))
+  expect(await isGone(pid)).toBe(true)
 })
