@@ -41,7 +41,7 @@ describe('what is asked of a server', () => {
   it('is called by its own name where a pattern took it, under the action of the rule', () => {
     expect(taken('tools/call', 'read_dir')).toEqual(['files.read_all', 'files.read_dir'])
     expect(taken('tools/call', 'rm')).toEqual(['files.rest', 'files.rm'])
-    expect(taken('tasks/cancel', null)).toEqual(['files.tasks', 'files.tasks_cancel'])
+    expect(taken('tasks/cancel', null)).toEqual(['files.tasks', 'files.method.tasks_cancel'])
   })
 
   it('keeps the name of the rule where its own is no name', () => {
