@@ -1,5 +1,6 @@
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import type { GateConfig } from '../../config/model.js'
+import { isMcpMatch } from '../../core/manifest/model.js'
 import type { GateReport } from '../../gate/context.js'
 import type { Gate } from '../../gate/gate.js'
 import { createMcpEndpoint } from '../../mounts/mcp/http/endpoint.js'
@@ -22,6 +23,13 @@ export function mountMcp(
 ) {
   const { env, report, scheme, adminUrl } = options
   const { servers, close } = createServers(config, env, report)
+  for (const { manifest } of gate.read.judges().manifests) {
+    for (const { tool, match } of manifest.rules) {
+      if (!isMcpMatch(match) || servers.has(match.server)) continue
+      const detail = `${manifest.id}: ${tool} is of the server ${match.server}, which mcp in gate.yaml does not have: no call reaches it here`
+      report({ level: 'warn', event: 'server_not_served', detail })
+    }
+  }
   const { per_agent: perAgent, idle_seconds } = config.limits.mcp_sessions
   const { public_url } = config.listeners.admin
   const endpoint = createMcpEndpoint({

@@ -102,6 +102,7 @@ function greet(config: GateConfig, { gate, agentsUrl, adminUrl }: Started): void
     ['agents connect to', agentsUrl],
     ['operators', adminUrl],
     ...Object.entries(config.upstreams).map(([name, { origin }]) => [`upstream ${name}`, origin]),
+    ...Object.keys(config.mcp).map((name) => [`MCP server ${name}`, `${agentsUrl}/mcp/${name}`]),
     [
       'mode',
       mode === 'observe' ? 'OBSERVE: nothing is refused by policy or constraint' : 'enforce',
