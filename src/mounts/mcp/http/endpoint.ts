@@ -98,6 +98,8 @@ export function createMcpEndpoint(
       if (body.kind !== 'read') {
         return await refuse(body.kind === 'too_large' ? 'too_large' : 'no_room')
       }
+      // From here on the session counts it.
+      room.giveBack()
       const { headers } = head
       if (!isJson(headerOf(headers, 'content-type'))) return await refuse('message_not_json')
       const { res } = incoming
