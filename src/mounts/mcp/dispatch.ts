@@ -37,7 +37,12 @@ export const dispatchOver =
         octets: requestOctets(flight.id, sent.method, paramsOf(sent, flight)),
         head: headOf(sent),
       },
-      { stillAllowed, totalMs: rule.deadlines.total_ms, signal: flight.signal },
+      {
+        stillAllowed,
+        totalMs: rule.deadlines.total_ms,
+        signal: flight.signal,
+        connection: rule.connection,
+      },
     )
     if (received.kind === 'none') {
       const { observation } = received
