@@ -203,10 +203,8 @@ function messageOf(call: HttpCall, code: Code): Message {
   const { target, idempotencyKey, approvalId, body } = call
   if (code === 'target_malformed') return message('resources/read', `note:/${target}`, null)
   const text = body.kind === 'read' ? Buffer.from(body.bytes).toString('utf8') : '{}'
-  // A name that is there twice makes the whole message unreadable: request_malformed.
-  const args = code === 'body_unreadable' ? '["EUR"]' : text
   const tool = TOOLS[target] ?? 'unheard_of'
-  return message('tools/call', tool, args, { idempotencyKey, approvalId })
+  return message('tools/call', tool, text, { idempotencyKey, approvalId })
 }
 
 /** What is no message that could be answered under an id; null: it is one. */

@@ -36,12 +36,14 @@ export async function governCall(
   if (!read.ok) return calling.refuse(read.fault)
   const { name, more } = read.call
   const isTool = request.method === 'tools/call' && name !== null
-  const tool = isTool ? await describedNow(name, calling) : null
+  const described = isTool ? await describedNow(name, calling) : null
+  const tool = described === 'not_told' ? null : described
   const call: McpCall = {
     kind: 'mcp',
     server: served.name,
     ...read.call,
     definition: definitions.inCall(tool),
+    ...(described === 'not_told' ? { definitionNotTold: true } : {}),
     caller: sender.caller,
     callerLeft: flight.cancelled,
   }
@@ -67,7 +69,7 @@ export async function governCall(
 async function describedNow(
   name: string,
   { gate, served, definitions, askServer }: Calling,
-): Promise<ToolDefinition | null> {
+): Promise<ToolDefinition | 'not_told' | null> {
   try {
     return await definitions.of(name, askServer)
   } catch (error) {

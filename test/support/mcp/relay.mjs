@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 
-/** A server on stdio whose words come from the test that listens on the port: real pipes, a real process. */
-const [port] = process.argv.slice(2)
-const socket = connect(Number(port), '127.0.0.1')
+/** A server on stdio whose words come from the test that listens there: real pipes, a real process. */
+const [path] = process.argv.slice(2)
+const socket = connect(path)
 process.stdin.pipe(socket)
 socket.pipe(process.stdout)
 socket.on('error', () => {})

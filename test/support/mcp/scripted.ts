@@ -1,5 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
@@ -120,8 +122,12 @@ export async function scripted(): Promise<Scripted> {
       else answerHttp(answerTo(message), res)
     })
   })
-  const port = await listenOn(pipes, 0)
-  const webPort = await listenOn(web, 0)
+  // A local socket holds little: a server that does not read is soon felt.
+  const dir = mkdtempSync(join(tmpdir(), 'mcp-'))
+  const path = join(dir, 'words')
+  await listenOn(pipes, path)
+  await listenOn(web, 0)
+  const { port: webPort } = web.address() as AddressInfo
   const script = {
     manner: 'answers' as Manner,
     description: 'As it was first.',
@@ -130,7 +136,7 @@ export async function scripted(): Promise<Scripted> {
     reached,
     command: {
       command: process.execPath,
-      args: [join(import.meta.dirname, 'relay.mjs'), String(port)],
+      args: [join(import.meta.dirname, 'relay.mjs'), path],
     },
     url: `http://127.0.0.1:${webPort}/mcp`,
     notify(method: string) {
@@ -146,6 +152,7 @@ export async function scripted(): Promise<Scripted> {
     async close() {
       for (const socket of sockets) socket.destroy()
       await Promise.all([closed(pipes), closed(web)])
+      rmSync(dir, { recursive: true, force: true })
     },
   }
   return script
@@ -170,10 +177,11 @@ function answerHttp(
 }
 
 type Listener = ReturnType<typeof createServer> | ReturnType<typeof createHttpServer>
-const listenOn = (server: Listener, port: number): Promise<number> =>
+const listenOn = (server: Listener, at: number | string): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+    if (typeof at === 'string') server.listen(at, resolve)
+    else server.listen(at, '127.0.0.1', resolve)
   })
 const closed = (server: Listener): Promise<void> =>
   new Promise((resolve) => {
