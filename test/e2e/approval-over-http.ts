@@ -1,7 +1,5 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
-import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from '@jest/globals'
@@ -10,6 +8,7 @@ import type { Seam } from '../../src/gate/context.js'
 import { ask, type RawAnswer, rawClient } from '../mounts/proxy/harness.js'
 import type { FakeTime } from '../support/approvals.js'
 import { type Listening, listen } from '../support/listen.js'
+import { nextRequest } from '../support/next-request.js'
 import { OTHER_TOKEN, rig, TOKEN } from '../support/rig.js'
 import type { Mounted, Sent, Told } from './approval-conformance.js'
 
@@ -66,18 +65,6 @@ export async function overHttp(
       await front.close()
     },
   }
-}
-
-/** The server's side of the next request's connection, whichever mount takes it. */
-function nextRequest(): Promise<Socket> {
-  const channel = 'http.server.request.start'
-  return new Promise((resolve) => {
-    const seen = (message: unknown): void => {
-      unsubscribe(channel, seen)
-      resolve((message as { readonly socket: Socket }).socket)
-    }
-    subscribe(channel, seen)
-  })
 }
 
 /** What a refund's tool says, wherever it runs. */

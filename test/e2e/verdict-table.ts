@@ -39,6 +39,8 @@ export type Way = {
   ask(call: HttpCall, code: Code): Promise<Told | null>
   /** What the agent reads of its own action under `/.gate/v1`, all octets; where the mount serves it. */
   readonly readOwn?: (method: string, path: string, call: HttpCall) => Promise<string>
+  /** Takes the call under way back; resolves when the mount has seen that. Where a protocol has such a thing. */
+  readonly cancel?: () => Promise<void>
   /** Resolves when the tool has been reached. */
   readonly reached: () => Promise<void>
   close(): Promise<void>
@@ -78,7 +80,10 @@ const ROWS: Partial<Record<Code, Row>> = {
   claimed: executed,
   permits_exhausted: { call: held, doing: 'permits_held' },
   ungated_report: executed,
-  held_memory_exhausted: { call: held, doing: 'no_memory' },
+  held_memory_exhausted: { call: held, doing: 'no_memory_to_hold' },
+  tool_changed: { call: executed.call, first: [{ call: executed.call }] },
+  unfinished: executed,
+  call_cancelled: { call: executed.call, doing: 'cancel_before_first_byte' },
   runtime_failed: { call: executed.call, ...(tool_failed.tool && { tool: tool_failed.tool }) },
   recovered: { ...deadline_after_dispatch, crash: true },
 }
@@ -133,6 +138,7 @@ export function verdictTable(under: MountUnderTest): void {
       if (row.doing === 'turn_before_first_byte') {
         turn = () => here.gate.halt({ kind: 'agent', name: 'somebody-else' }, 'test')
       }
+      if (row.doing === 'cancel_before_first_byte') turn = async () => way?.cancel?.()
       const call =
         row.namesApproval === true ? otherThan(approval_pending.call, approvalId) : row.call
       if (row.crash === true) {
@@ -209,7 +215,10 @@ function faulty(gate: RunningGate, { doing }: Row): RunningGate {
     approvals: doing !== 'nobody_to_ask',
     ...(doing === 'one_may_wait' ? { openPerAgent: 1 } : {}),
   }
-  const memory = doing === 'no_memory' ? createMemory({ agentBodyBytes: 99, heldBytes: 99 }) : null
+  const memory =
+    doing === 'no_memory' || doing === 'no_memory_to_hold'
+      ? createMemory({ agentBodyBytes: doing === 'no_memory' ? 99 : 9_999, heldBytes: 99 })
+      : null
   return {
     ...gate,
     ...(memory === null ? {} : { memory }),

@@ -178,7 +178,7 @@ export const TOOLS: Readonly<Record<string, string>> = {
   '/v1/held': 'held',
   '/v1/once': 'once',
 }
-const agentOf = ({ caller }: HttpCall): string =>
+export const agentOf = ({ caller }: HttpCall): string =>
   caller.bearer === TOKEN ? 'support-bot' : 'other-bot'
 const asOf = (call: HttpCall) => ({
   agent: agentOf(call),

@@ -91,7 +91,9 @@ export type Scenario = {
     | 'state_store_dead'
     | 'nobody_to_ask'
     | 'one_may_wait'
+    | 'cancel_before_first_byte'
     | 'no_memory'
+    | 'no_memory_to_hold'
     | 'permits_held'
 }
 

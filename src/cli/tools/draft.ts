@@ -50,7 +50,7 @@ export function draftTools(definitions: readonly ToolDefinition[], setting: Sett
     tools.push({
       name,
       match: { server, tool },
-      ...(pin ? pinned(definition, note) : {}),
+      ...(pin ? { definition: definitionDigest(definition, nodeCrypto) } : {}),
       irreversibility: hintedClass(definition),
       notes: hintNotes(definition),
       also: { query: [], body: input.unread },
@@ -75,13 +75,6 @@ function nameOf(server: string, tool: string, names: Set<string>): string {
   const fits = TOOL_NAME.test(full) && full.length <= MAX_NAME && !names.has(full)
   if (fits) names.add(full)
   return fits ? full : unique(names, `${server}.${toolName(tool, 'mcp')}`.slice(0, 56))
-}
-
-function pinned(definition: ToolDefinition, note: Lost): { readonly definition?: string } {
-  const digest = definitionDigest(definition, nodeCrypto)
-  if (digest !== null) return { definition: digest }
-  note('not pinned: a number in its definition has no exact form')
-  return {}
 }
 
 /** What the server says of itself lowers the class of a draft, so somebody should look. */

@@ -79,6 +79,8 @@ export type McpCall = Common & {
   readonly meta: string
   /** The tool as its server last described it; null where it is no tool, or not listed. */
   readonly definition: Definition | null
+  /** The server could not be asked how it describes the tool. */
+  readonly definitionNotTold?: true
 }
 export type Definition = {
   /** JSON-DIGEST of the definition. */

@@ -80,14 +80,17 @@ export const definitionOf = (call: Call): Definition | null =>
 export function serverToolOf(call: Call): ServerTool | null {
   if (call.kind !== 'mcp') return null
   const { part, name: tool } = askedOf(call)
-  const { server, definition } = call
-  return part === 'tool' ? { server, tool, definition: definition?.digest ?? null } : null
+  if (part !== 'tool') return null
+  const { server, definition, definitionNotTold: notTold = false } = call
+  return { server, tool, definition: definition?.digest ?? null, notTold }
 }
 export type ServerTool = {
   readonly server: string
   readonly tool: string
   /** The digest of its definition; null where the server does not list it. */
   readonly definition: string | null
+  /** The server could not be asked for it. */
+  readonly notTold: boolean
 }
 
 /** The MCP call, where it is one. */

@@ -25,8 +25,10 @@ export const HTTP: readonly Mount[] = ['proxy', 'middleware', 'governed_proxy']
 export const EVERYWHERE: readonly Mount[] = [...HTTP, 'function', ...MCP]
 /** Where the caller sends octets, and the gate has to make a message of them. */
 export const ON_A_WIRE: readonly Mount[] = [...HTTP, ...MCP]
+/** Where a request is framed by HTTP. */
+export const OVER_HTTP: readonly Mount[] = [...HTTP, 'mcp_http']
 /** Where callers show a credential. */
-export const CREDENTIALED: readonly Mount[] = [...HTTP, 'mcp_http']
+export const CREDENTIALED: readonly Mount[] = OVER_HTTP
 /** Where the gate sends the call to another process. */
 export const NETWORK: readonly Mount[] = ['proxy', 'governed_proxy', ...MCP]
 export const EMBEDDED: readonly Mount[] = ['middleware', 'governed_proxy']

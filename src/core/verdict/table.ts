@@ -12,6 +12,7 @@ import {
   type Mount,
   NETWORK,
   ON_A_WIRE,
+  OVER_HTTP,
   PROXY,
   REPORTED,
   type Row,
@@ -39,9 +40,9 @@ export const TABLE = {
     'The server describes this tool otherwise than when it was accepted.',
     'Do not retry; an operator has to look at the change and accept it first.',
   ]),
-  target_malformed: denied(400, HTTP, [
+  target_malformed: denied(400, ON_A_WIRE, [
     'The request target is not in a form that can be judged.',
-    'Send a plain origin-form path without dot segments or encoded slashes.',
+    'Send a plain origin-form path, or URI of a resource, without dot segments or encoded slashes.',
   ]),
   target_ambiguous: denied(400, HTTP, [
     'The path is a second spelling of one that an operator governs otherwise.',
@@ -59,7 +60,7 @@ export const TABLE = {
     'The request bodies you have in flight take all the memory one agent may use.',
     'Wait for the answers to your earlier calls, then send it again; nothing was dispatched.',
   ]),
-  body_aborted: denied(400, HTTP, ['The request body ended early.', FIX_AND_RESEND]),
+  body_aborted: denied(400, OVER_HTTP, ['The request body ended early.', FIX_AND_RESEND]),
   body_consumed: broken(503, EMBEDDED, [
     'A body parser of this application read the request body before the gate could.',
     'Do not retry; the operator has to put the gate before the body parser. Nothing was dispatched.',

@@ -26,7 +26,7 @@ export function admit(
  */
 async function admitDescribed(
   matched: Matched,
-  { server, tool, definition }: ServerTool,
+  { server, tool, definition, notTold }: ServerTool,
   parts: Parts,
 ): Promise<Admitted | Refused> {
   const pin = await parts.state.pin(server, tool)
@@ -36,6 +36,8 @@ async function admitDescribed(
   if (wanted === undefined || (definition === wanted && last === wanted)) {
     return advance(matched, { agent: matched.identified })
   }
+  // Of a server that says nothing it is not known whether it changed anything, and nothing is sent to it.
+  if (notTold) return refuse(matched, 'upstream_unreachable', { observed: 'server_not_ready' })
   const seen = definition === wanted ? last : definition
   return refuse(matched, 'tool_changed', { observed: { pinned: wanted, seen } })
 }

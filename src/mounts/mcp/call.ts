@@ -36,7 +36,8 @@ export async function governCall(
   if (!read.ok) return calling.refuse(read.fault)
   const { name, more } = read.call
   const isTool = request.method === 'tools/call' && name !== null
-  const tool = isTool ? await describedNow(name, calling) : null
+  const described = isTool ? await describedNow(name, calling) : null
+  const tool = described === 'not_told' ? null : described
   const wanted = paramHeaders(tool?.headers ?? [], bytesOf(read.call))
   if (calling.modern && sender.params !== undefined && repeatOther(sender.params, wanted)) {
     return calling.refuse('message_header_mismatch')
@@ -46,6 +47,7 @@ export async function governCall(
     server: served.name,
     ...read.call,
     definition: definitions.inCall(tool),
+    ...(described === 'not_told' ? { definitionNotTold: true } : {}),
     caller: sender.caller,
     callerLeft: flight.cancelled,
   }
@@ -80,7 +82,7 @@ function taskIdOf({ method, params }: Request): string | null {
 async function describedNow(
   name: string,
   { gate, served, definitions, askServer }: Calling,
-): Promise<ToolDefinition | null> {
+): Promise<ToolDefinition | 'not_told' | null> {
   try {
     return await definitions.of(name, askServer)
   } catch (error) {

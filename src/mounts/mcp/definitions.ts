@@ -27,7 +27,7 @@ export function createDefinitions(
 ) {
   let known = new Map<string, ToolDefinition>()
   let seenAt = Number.NEGATIVE_INFINITY
-  let refreshing: Promise<void> | null = null
+  let refreshing: Promise<boolean> | null = null
 
   /** Durable before anybody is shown them: what was shown is what a later change is compared with. */
   async function see(tools: readonly Listed[]): Promise<readonly ToolDefinition[]> {
@@ -39,13 +39,14 @@ export function createDefinitions(
     return described
   }
 
-  async function refresh(ask: AskServer): Promise<void> {
+  /** False: the server could not be asked. */
+  async function refresh(ask: AskServer): Promise<boolean> {
     const all = new Map<string, ToolDefinition>()
     let cursor: string | null = null
     for (let page = 0; page < MOST_PAGES; page++) {
       const body = await ask('tools/list', cursor === null ? [] : [`"cursor":${cursor}`])
       // A server without tools says so by an error.
-      if (body === null || body.kind === 'error') return
+      if (body === null || body.kind === 'error') return body !== null
       for (const one of await see(entriesOf(body.text, body.value, 'tools'))) all.set(one.tool, one)
       const next = membersOf(body.text).find(({ name }) => name === 'nextCursor')
       if (next === undefined || !next.value.startsWith('"')) break
@@ -53,6 +54,7 @@ export function createDefinitions(
     }
     known = all
     seenAt = performance.now()
+    return true
   }
 
   return {
@@ -65,14 +67,15 @@ export function createDefinitions(
       seenAt = Number.NEGATIVE_INFINITY
     },
     /** As the server describes it now, or has within the last minute. */
-    async of(tool: string, ask: AskServer): Promise<ToolDefinition | null> {
+    async of(tool: string, ask: AskServer): Promise<ToolDefinition | 'not_told' | null> {
+      let told = true
       if (performance.now() - seenAt > FRESH_MS) {
         refreshing ??= refresh(ask).finally(() => {
           refreshing = null
         })
-        await refreshing
+        told = await refreshing
       }
-      return known.get(tool) ?? null
+      return known.get(tool) ?? (told ? null : 'not_told')
     },
     known: (tool: string): ToolDefinition | null => known.get(tool) ?? null,
     inCall: (tool: ToolDefinition | null): Definition | null =>
