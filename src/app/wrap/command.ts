@@ -1,6 +1,8 @@
+import { constants } from 'node:os'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { createStdioServer, type StdioConnection } from '../../adapters/stdio/server.js'
 import type { GateConfig } from '../../config/model.js'
+import { utf8 } from '../../core/bytes/text.js'
 import type { GateReport } from '../../gate/context.js'
 import type { Gate } from '../../gate/gate.js'
 import { backgroundOver } from '../../mounts/mcp/background.js'
@@ -11,7 +13,7 @@ import {
   type Served,
 } from '../../mounts/mcp/options.js'
 import { createSession, type Session } from '../../mounts/mcp/session.js'
-import type { McpEnd, McpListener } from '../../ports/mcp.js'
+import type { McpEnd, McpListener, McpReport } from '../../ports/mcp.js'
 import { DEFAULT_TERMS, servedAs } from '../mcp/served.js'
 import type { Hello } from './frames.js'
 
@@ -22,7 +24,7 @@ export type Wrapped = {
   readonly sender: Sender
   kill(signal: NodeJS.Signals): void
 }
-/** Opens a session with a command, which starts with the first message. */
+/** Opens a session with a command, which starts at once. */
 export type Wrapper = (
   wrapping: Wrapping,
   client: ClientEnd,
@@ -39,7 +41,21 @@ export function createWrapper(
   return async ({ name, agent, command, args, cwd, env }, client, stderr) => {
     let child: StdioConnection | null = null
     const maxMessageBytes = MAX_SERVER_MESSAGE
-    const to = createStdioServer({ name, command, args, cwd, env, maxMessageBytes, stderr, report })
+    // That it does not start is for whoever asked for it, which may be another instance.
+    const heard = (event: McpReport): void => {
+      if (event.event === 'mcp_start_failed') stderr(utf8(`capsule-gate: ${event.detail}\n`))
+      else report(event)
+    }
+    const to = createStdioServer({
+      name,
+      command,
+      args,
+      cwd,
+      env,
+      maxMessageBytes,
+      stderr,
+      report: heard,
+    })
     const terms = config.mcp[name] ?? DEFAULT_TERMS
     const isNew = !servers.has(name)
     servers.set(name, servedAs(name, terms, to))
@@ -60,6 +76,7 @@ export function createWrapper(
     })
     const caller = { bearer: null, certificate: null, asserted: agent, source: 'stdio' }
     const sender = { caller, identified: await gate.identify(caller) }
+    session.start()
     return { session, sender, kill: (signal) => child?.kill(signal) }
   }
 }
@@ -67,8 +84,20 @@ export function createWrapper(
 /** The exit code of the command, as a shell would tell it. */
 export const exitCodeOf = ({ code, signal, why }: McpEnd): number => {
   if (typeof code === 'number') return code
-  if (signal === 'SIGINT') return 130
-  if (signal === 'SIGTERM') return 143
-  if (signal === 'SIGHUP') return 129
-  return why === 'start_failed' ? 127 : 1
+  if (typeof signal === 'string') return codeOfSignal(signal)
+  return why.startsWith('start_failed') ? 127 : 1
+}
+
+export function codeOfSignal(signal: string): number {
+  const numbers: Readonly<Record<string, number>> = constants.signals
+  return 128 + (numbers[signal] ?? 0)
+}
+
+/** A command that a signal does not end is ended otherwise after this time: clients wait no longer. */
+export const GRACE_MS = 300
+
+/** The signal, and what cannot be ignored if it is. */
+export function end({ kill }: Pick<Wrapped, 'kill'>, signal: NodeJS.Signals): void {
+  kill(signal)
+  setTimeout(() => kill('SIGKILL'), GRACE_MS)
 }

@@ -2,12 +2,17 @@ import { connect, type Socket } from 'node:net'
 import { Lines } from '../../core/mcp/lines.js'
 import { errorOctets, type RequestId, readMessage } from '../../core/mcp/message.js'
 import type { Wire } from '../../mounts/mcp/stdio.js'
-import type { Wrapping } from './command.js'
+import { GRACE_MS, type Wrapping } from './command.js'
 import { controlFrame, messageFrame, readFrame } from './frames.js'
 import { socketPath } from './owner.js'
+import type { WrapOptions } from './run.js'
 
 /** What the client has said at its beginning, for another instance to hear. */
-export type Opening = { readonly lines: Uint8Array[]; readonly unheard: Set<string> }
+export type Opening = {
+  readonly lines: Uint8Array[]
+  /** Requests among them whose next answer the client has had before. */
+  readonly unheard: Set<string>
+}
 
 export type Followed =
   | { readonly kind: 'ended'; readonly code: number }
@@ -31,7 +36,7 @@ export async function follow(
   wrapping: Wrapping,
   wire: Wire,
   opening: Opening,
-  stop: AbortSignal,
+  { stop, stderr }: Pick<WrapOptions, 'stop' | 'stderr'>,
 ): Promise<Followed> {
   const open = new Map<string, RequestId>()
   let ended: Followed | null = null
@@ -39,13 +44,16 @@ export async function follow(
     const frame = readFrame(octets)
     if (frame?.kind === 'message') answer(frame.octets)
     else if (frame?.control.say === 'stderr') {
-      process.stderr.write(Buffer.from(frame.control.base64, 'base64'))
+      stderr(Buffer.from(frame.control.base64, 'base64'))
     } else if (frame?.control.say === 'ended' && !frame.control.moved) {
       ended = { kind: 'ended', code: frame.control.code }
     }
   })
   socket.write(controlFrame({ say: 'hello', ...wrapping }))
-  for (const octets of opening.lines) socket.write(messageFrame(octets))
+  for (const octets of opening.lines) {
+    noteRequest(octets, open)
+    socket.write(messageFrame(octets))
+  }
   const done = new Promise<Followed>((resolve) => {
     socket.on('error', () => undefined)
     socket.on('data', (piece: Buffer) => lines.push(piece))
@@ -60,7 +68,8 @@ export async function follow(
     wire.write(octets)
   }
   wire.take((octets) => {
-    note(octets, opening, open)
+    noteOpening(octets, opening)
+    noteRequest(octets, open)
     socket.write(messageFrame(octets))
   })
   wire.closed
@@ -68,24 +77,46 @@ export async function follow(
       if (!socket.destroyed) socket.write(controlFrame({ say: 'done' }))
     })
     .catch(() => undefined)
-  stop.addEventListener('abort', () => {
+  const onStop = (): void => {
     if (!socket.destroyed) socket.write(controlFrame({ say: 'signal', signal: stop.reason }))
-  })
-  const result = await done
-  if (result.kind === 'lost') {
-    const error = JSON.stringify({ code: -32603, message: LOST })
-    for (const id of open.values()) wire.write(errorOctets(id, error))
+    // The other instance ends the command; one that does not is not waited for.
+    setTimeout(() => socket.destroy(), 2 * GRACE_MS)
   }
+  if (stop.aborted) onStop()
+  else stop.addEventListener('abort', onStop, { once: true })
+  const result = await done
+  stop.removeEventListener('abort', onStop)
+  wire.keep()
+  if (result.kind === 'lost') leftOpen(open, opening, wire)
   return result
 }
 
-/** Keeps what a session begins with, and which requests are not answered yet. */
-function note(octets: Uint8Array, opening: Opening, open: Map<string, RequestId>): void {
-  const read = readMessage(octets, Number.MAX_SAFE_INTEGER)
-  if (!read.ok || read.message.kind === 'response') return
-  const { message } = read
-  if (message.kind === 'request') open.set(message.id.key, message.id)
-  if (message.method === 'initialize' || message.method === 'notifications/initialized') {
-    opening.lines.push(octets)
+/** What the session began with is said again to the next instance; of all else nobody knows what became. */
+function leftOpen(open: Map<string, RequestId>, { lines, unheard }: Opening, wire: Wire): void {
+  for (const octets of lines) {
+    const read = readMessage(octets, octets.length)
+    if (!read.ok || read.message.kind !== 'request') continue
+    if (!open.delete(read.message.id.key)) unheard.add(read.message.id.key)
   }
+  const error = JSON.stringify({ code: -32603, message: LOST })
+  for (const id of open.values()) wire.write(errorOctets(id, error))
+}
+
+/** The handshake, in its order; clients of the modern era have none. */
+const OPENING = ['initialize', 'notifications/initialized']
+
+/** Keeps what a session begins with. */
+function noteOpening(octets: Uint8Array, { lines }: Opening): void {
+  const wanted = OPENING[lines.length]
+  if (wanted === undefined) return
+  const read = readMessage(octets, Number.MAX_SAFE_INTEGER)
+  if (read.ok && read.message.kind !== 'response' && read.message.method === wanted) {
+    lines.push(octets)
+  }
+}
+
+/** Keeps which requests are not answered yet. */
+function noteRequest(octets: Uint8Array, open: Map<string, RequestId>): void {
+  const read = readMessage(octets, Number.MAX_SAFE_INTEGER)
+  if (read.ok && read.message.kind === 'request') open.set(read.message.id.key, read.message.id)
 }

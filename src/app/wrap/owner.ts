@@ -2,11 +2,12 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { rmSync } from '../../adapters/disk/files.js'
 import type { GateConfig } from '../../config/model.js'
+import { GateError } from '../../core/error.js'
 import type { GateReport } from '../../gate/context.js'
 import { createMetrics } from '../../mounts/admin/routes/metrics.js'
 import { attachAdmin } from '../admin.js'
 import { systemClock } from '../clock.js'
-import { type ConfiguredGate, createGate } from '../create-gate.js'
+import { type ConfiguredGate, type CreateOptions, createGate } from '../create-gate.js'
 import { createWrapper, type Wrapper } from './command.js'
 import { serveInstance } from './serve-instance.js'
 
@@ -18,6 +19,11 @@ export type Owner = {
   close(): Promise<void>
 }
 
+export type OwnerOptions = Pick<CreateOptions, 'seam' | 'recorder'> & {
+  readonly judged: 'by_files' | 'by_nothing'
+  readonly report: (event: GateReport) => void
+}
+
 export const socketPath = (dataDir: string): string => join(dataDir, 'wrap.sock')
 
 /**
@@ -26,13 +32,15 @@ export const socketPath = (dataDir: string): string => join(dataDir, 'wrap.sock'
  */
 export async function startOwner(
   config: GateConfig,
-  options: {
-    readonly judged: 'by_files' | 'by_nothing'
-    readonly report: (event: GateReport) => void
-  },
+  { judged, report, seam, recorder }: OwnerOptions,
 ): Promise<Owner> {
-  const { judged, report } = options
-  const gate = await createGate(config, { judged, report, approvals: judged === 'by_files' })
+  const gate = await createGate(config, {
+    judged,
+    report,
+    approvals: judged === 'by_files',
+    ...(seam === undefined ? {} : { seam }),
+    ...(recorder === undefined ? {} : { recorder }),
+  })
   const attached: { close(): Promise<void> }[] = []
   const instances = new Set<{ leave(): Promise<void> }>()
   try {
@@ -41,8 +49,10 @@ export async function startOwner(
       gate,
       wrap: createWrapper(gate, config, { link, report }),
       async close() {
+        // Nobody comes in any more; who came in is told, and only then is everything closed.
+        const closed = attached.map((one) => one.close())
         await Promise.all([...instances].map((one) => one.leave()))
-        for (const one of attached) await one.close()
+        await Promise.all(closed)
         await gate.close()
       },
     }
@@ -74,12 +84,19 @@ async function openAdmin(
   return public_url ?? `http://${host.includes(':') ? `[${host}]` : host}:${admin.admin.port}`
 }
 
+/** Of sun_path, without its end; a longer one would be cut, and be another file. */
+const LONGEST_PATH = 103
+
 /** Only this user's processes may connect; the lock of the folder says that no other instance listens here. */
 async function listenFor(
   dataDir: string,
   connected: (socket: Socket) => void,
 ): Promise<{ close(): Promise<void> }> {
   const path = socketPath(dataDir)
+  if (Buffer.byteLength(path) > LONGEST_PATH) {
+    const message = `${path} is longer than the name of a socket may be (${LONGEST_PATH} bytes)`
+    throw new GateError('config_invalid', `${message}: choose a data folder with a shorter path`)
+  }
   rmSync(path, { force: true })
   const server: Server = createServer(connected)
   await new Promise<void>((resolve, reject) => {

@@ -2,24 +2,23 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { GateConfig } from '../../config/model.js'
 import { GateError } from '../../core/error.js'
 import { readMessage } from '../../core/mcp/message.js'
-import type { GateReport } from '../../gate/context.js'
+import type { Sender } from '../../mounts/mcp/options.js'
+import type { Session } from '../../mounts/mcp/session.js'
 import { serveWire, type Wire } from '../../mounts/mcp/stdio.js'
-import { exitCodeOf, type Wrapping } from './command.js'
+import { codeOfSignal, end, exitCodeOf, type Wrapping } from './command.js'
 import { follow, type Opening, reachOwner } from './follow.js'
-import { type Owner, startOwner } from './owner.js'
+import { type Owner, type OwnerOptions, startOwner } from './owner.js'
 
-export type WrapOptions = {
-  readonly judged: 'by_files' | 'by_nothing'
-  readonly report: (event: GateReport) => void
+export type WrapOptions = OwnerOptions & {
   /** Aborts with the name of a signal, which goes on to the command. */
   readonly stop: AbortSignal
+  /** For what the command says beside the protocol; MUST NOT throw. */
+  readonly stderr: (chunk: Uint8Array) => void
 }
 
 /** How long another process may hold the folder without listening: it is starting, or it is going. */
 const PATIENCE_MS = 15_000
 const BETWEEN_MS = 50
-/** A command that a signal does not end is ended otherwise after this time: clients wait no longer. */
-const GRACE_MS = 300
 
 /** Puts a command behind the gate until its client or the command itself ends; gives the exit code. */
 export async function runWrap(
@@ -28,15 +27,14 @@ export async function runWrap(
   wire: Wire,
   options: WrapOptions,
 ): Promise<number> {
+  const { stop } = options
   const opening: Opening = { lines: [], unheard: new Set() }
   let since = performance.now()
-  for (;;) {
+  while (!stop.aborted) {
     const socket = await reachOwner(config.data_dir)
     if (socket !== null) {
-      const followed = await follow(socket, wrapping, wire, opening, options.stop)
+      const followed = await follow(socket, wrapping, wire, opening, options)
       if (followed.kind === 'ended') return followed.code
-      if (options.stop.aborted) return 1
-      again(opening)
       since = performance.now()
       continue
     }
@@ -45,18 +43,11 @@ export async function runWrap(
       return await own(owner, wrapping, wire, opening, options)
     } catch (error) {
       const held = error instanceof GateError && error.code === 'locked'
-      if (!held || performance.now() - since > PATIENCE_MS || options.stop.aborted) throw error
+      if (!held || performance.now() - since > PATIENCE_MS) throw error
       await pause(BETWEEN_MS)
     }
   }
-}
-
-/** The client has its answers to these already. */
-function again({ lines, unheard }: Opening): void {
-  for (const octets of lines) {
-    const read = readMessage(octets, octets.length)
-    if (read.ok && read.message.kind === 'request') unheard.add(read.message.id.key)
-  }
+  return codeOfSignal(stop.reason)
 }
 
 async function own(
@@ -64,31 +55,39 @@ async function own(
   wrapping: Wrapping,
   wire: Wire,
   opening: Opening,
-  { stop }: WrapOptions,
+  { stop, stderr }: WrapOptions,
 ): Promise<number> {
   try {
-    const { session, sender, kill } = await owner.wrap(
-      wrapping,
-      { send: (octets) => void wire.offer(octets) },
-      (chunk) => process.stderr.write(chunk),
-    )
-    for (const octets of opening.lines) await session.handle(octets, sender)
+    if (stop.aborted) return codeOfSignal(stop.reason)
+    const client = { send: (octets: Uint8Array) => void wire.offer(octets) }
+    const wrapped = await owner.wrap(wrapping, client, stderr)
+    const { session, sender } = wrapped
+    const onStop = (): void => end(wrapped, stop.reason)
+    if (stop.aborted) onStop()
+    else stop.addEventListener('abort', onStop, { once: true })
+    await sayAgain(opening, session, sender, wire)
     const { idle } = serveWire(wire, session, sender, owner)
-    const stopped = new Promise<void>((resolve) => {
-      const onStop = (): void => {
-        kill(stop.reason as NodeJS.Signals)
-        setTimeout(resolve, GRACE_MS)
-      }
-      if (stop.aborted) onStop()
-      else stop.addEventListener('abort', onStop, { once: true })
-    })
-    const over = Promise.race([wire.closed.then(idle), stopped, session.ended])
-    await over
+    await Promise.race([wire.closed.then(idle), session.ended])
     await session.close()
-    const ended = await Promise.race([session.ended, pause(0, null)])
+    const ended = await session.ended
     await idle()
-    return ended === null ? 0 : exitCodeOf(ended)
+    return exitCodeOf(ended)
   } finally {
     await owner.close()
+  }
+}
+
+/** To a server that is new to this client, which has its answers already or still waits for them. */
+async function sayAgain(
+  { lines, unheard }: Opening,
+  session: Session,
+  sender: Sender,
+  wire: Wire,
+): Promise<void> {
+  for (const octets of lines) {
+    const reply = await session.handle(octets, sender)
+    const read = readMessage(octets, octets.length)
+    const isKnown = read.ok && read.message.kind === 'request' && unheard.has(read.message.id.key)
+    if (reply !== null && !isKnown) wire.write(reply.octets)
   }
 }

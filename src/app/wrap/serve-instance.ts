@@ -1,12 +1,16 @@
 import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Lines } from '../../core/mcp/lines.js'
 import { serveWire } from '../../mounts/mcp/stdio.js'
-import { exitCodeOf, type Wrapped } from './command.js'
+import type { McpEnd } from '../../ports/mcp.js'
+import { end, exitCodeOf, GRACE_MS, type Wrapped } from './command.js'
 import { controlFrame, type Frame, messageFrame, readFrame } from './frames.js'
 import type { Owner } from './owner.js'
 
 /** Room for the frame around a message, and for an environment. */
 const BESIDE_BYTES = 1024 * 1024
+/** Of what the other instance has not taken yet: what can be lost is, beyond it. */
+const MOST_UNREAD = 16 * 1024 * 1024
 
 /** Another instance of `wrap`: it says what to start, then its client's messages come here. */
 export function serveInstance(
@@ -17,6 +21,7 @@ export function serveInstance(
   let taker: ((octets: Uint8Array) => void) | null = null
   let wrapped: Wrapped | null = null
   let idle: () => Promise<void> = async () => undefined
+  let leaving = false
   const early: Uint8Array[] = []
   const wire = {
     take(line: (octets: Uint8Array) => void): void {
@@ -24,11 +29,16 @@ export function serveInstance(
       for (const octets of early.splice(0)) line(octets)
     },
     write: (octets: Uint8Array): void => {
-      if (!socket.destroyed) socket.write(messageFrame(octets))
+      if (socket.writable) socket.write(messageFrame(octets))
     },
   }
-  const end = (code: number, moved: boolean): void => {
-    if (!socket.destroyed) socket.end(controlFrame({ say: 'ended', code, moved }))
+  const offer = (frame: Buffer): void => {
+    if (socket.writable && socket.writableLength < MOST_UNREAD) socket.write(frame)
+  }
+  const over = (code: number, moved: boolean): void => {
+    if (socket.writable) socket.end(controlFrame({ say: 'ended', code, moved }))
+    // One that does not read holds nobody up.
+    setTimeout(() => socket.destroy(), GRACE_MS)
   }
 
   async function take(frame: Frame | null): Promise<void> {
@@ -45,27 +55,39 @@ export function serveInstance(
     switch (control.say) {
       case 'hello': {
         const { say, ...wrapping } = control
-        const opened = await owner.wrap(wrapping, { send: wire.write }, (chunk) =>
-          socket.write(
-            controlFrame({ say: 'stderr', base64: Buffer.from(chunk).toString('base64') }),
-          ),
-        )
+        const client = { send: (octets: Uint8Array) => offer(messageFrame(octets)) }
+        const opened = await owner.wrap(wrapping, client, (chunk) => {
+          const base64 = Buffer.from(chunk).toString('base64')
+          offer(controlFrame({ say: 'stderr', base64 }))
+        })
         wrapped = opened
-        opened.session.ended.then((ended) => end(exitCodeOf(ended), false)).catch(() => undefined)
         idle = serveWire(wire, opened.session, opened.sender, owner).idle
+        opened.session.ended.then(tellEnd).catch(() => undefined)
         return
       }
       case 'signal':
-        wrapped?.kill(control.signal)
+        if (wrapped === null) socket.destroy()
+        else end(wrapped, control.signal)
         return
       case 'done':
-        await idle()
-        await wrapped?.session.close()
+        // Not waited for: a signal may follow.
+        whenIdle()
         return
       case 'stderr':
       case 'ended':
         socket.destroy()
     }
+  }
+
+  /** Calls that were under way end with the command, and their answers go first. */
+  async function tellEnd(ended: McpEnd): Promise<void> {
+    await idle()
+    if (!leaving) over(exitCodeOf(ended), false)
+  }
+  const whenIdle = (): void => {
+    idle()
+      .then(() => wrapped?.session.close())
+      .catch(() => undefined)
   }
 
   let order = Promise.resolve()
@@ -78,15 +100,19 @@ export function serveInstance(
   })
   socket.on('error', () => undefined)
   // Its client is gone with it: what was sent is observed to its end.
-  socket.once('close', () => {
-    idle()
-      .then(() => wrapped?.session.close())
-      .catch(() => undefined)
-  })
+  socket.once('close', whenIdle)
   return {
+    /** What is under way may end in the time there is; then its command is ended, and the instance told to go on. */
     async leave() {
-      end(0, true)
+      leaving = true
+      const waiting = new AbortController()
+      await Promise.race([idle(), pause(GRACE_MS, undefined, waiting)])
+      waiting.abort()
+      const force = setTimeout(() => wrapped?.kill('SIGKILL'), GRACE_MS)
       await wrapped?.session.close()
+      clearTimeout(force)
+      await idle()
+      over(0, true)
     },
   }
 }

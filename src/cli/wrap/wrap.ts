@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
-import { pino } from 'pino'
 import { mkdirSync } from '../../adapters/disk/files.js'
 import { wrappedEnvironment } from '../../app/mcp/environment.js'
 import { DEFAULT_TERMS } from '../../app/mcp/served.js'
@@ -10,7 +10,7 @@ import { runToGate } from '../../app/wrap/to-gate.js'
 import { loadConfig } from '../../config/load.js'
 import type { GateConfig } from '../../config/model.js'
 import { SERVER_NAME } from '../../core/manifest/expand/match.js'
-import { openWire } from '../../mounts/mcp/stdio.js'
+import { openWire, type Wire } from '../../mounts/mcp/stdio.js'
 import { problemsError, UsageError } from '../output/print.js'
 import { logReports } from '../serve/serve.js'
 import { CLIENTS, type ClientName, snippet } from './show-config.js'
@@ -48,14 +48,17 @@ async function wrap(command: readonly string[], options: Options): Promise<void>
     return
   }
   const stop = stopOnSignal()
+  // A client that has gone ends nothing: what was sent is observed, and recorded, to its end.
+  process.stdout.removeAllListeners('error')
+  process.stderr.on('error', () => undefined)
   // stdout is the wire: what the gate has to say goes to stderr.
-  const report = logReports('warn', pino.destination(2))
+  const report = logReports('warn', { write: say })
   if (options.gate !== undefined) {
     if (options.tokenFile === undefined) throw new UsageError('--gate needs --token-file')
     if (command.length > 0) throw new UsageError('with --gate the gate starts the server itself')
     const wire = openWire(process.stdin, process.stdout, Number.MAX_SAFE_INTEGER)
     const to = { url: options.gate, name, tokenFile: options.tokenFile }
-    process.exit(await runToGate(to, wire, { stop, report }))
+    return leave(wire, runToGate(to, wire, { stop, report }), stop)
   }
   const [program, ...args] = command
   if (program === undefined) throw new UsageError('name the server behind --')
@@ -65,7 +68,30 @@ async function wrap(command: readonly string[], options: Options): Promise<void>
   const { agent = 'local' } = options
   const wrapping = { name, agent, command: program, args, cwd: process.cwd(), env }
   const judged = options.config === undefined ? 'by_nothing' : 'by_files'
-  process.exit(await runWrap(config, wrapping, wire, { judged, report, stop }))
+  return leave(wire, runWrap(config, wrapping, wire, { judged, report, stop, stderr: say }), stop)
+}
+
+/** Of what nobody has read on stderr; more is dropped. A client may read none of it. */
+const MOST_UNREAD = 1024 * 1024
+const say = (text: string | Uint8Array): void => {
+  if (process.stderr.writableLength < MOST_UNREAD) process.stderr.write(text)
+}
+
+/** What a client that takes its time has to read the last answers; less once it wants an end. */
+const FLUSH_MS = { unasked: 5_000, asked: 200 }
+
+/** Ends this process with the code, when the client has what is for it. */
+async function leave(wire: Wire, running: Promise<number>, stop: AbortSignal): Promise<void> {
+  try {
+    const code = await running
+    const said = new Promise<void>((resolve) => void process.stderr.write('', () => resolve()))
+    const flushed = Promise.all([wire.flushed(), said])
+    await Promise.race([flushed, pause(stop.aborted ? FLUSH_MS.asked : FLUSH_MS.unasked)])
+    process.exit(code)
+  } finally {
+    // Only an error comes here: its words are still to be printed, and nothing more is to be read.
+    process.stdin.destroy()
+  }
 }
 
 /** `npx -y @modelcontextprotocol/server-filesystem /tmp` is called filesystem. */

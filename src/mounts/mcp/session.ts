@@ -43,6 +43,8 @@ export type Session = {
    * another, where several share a session.
    */
   handle(octets: Uint8Array, sender: Sender, scope?: string): Promise<Reply | null>
+  /** Opens the connection to the server now, where it is not to wait for the first message. */
+  start(): void
   /** The client closed the stream on which its answer would have come: that too is a cancellation. */
   cancel(id: RequestId): void
   /** Ends the connection to the server; calls under way end with it, and are recorded. */
@@ -223,6 +225,7 @@ export function createSession(
 
   return {
     handle,
+    start: () => void connection(),
     cancel(id) {
       const flight = flights.ofClient(id.key)
       if (flight !== undefined) cancel(flight, [])

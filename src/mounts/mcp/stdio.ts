@@ -10,11 +10,15 @@ const MOST_UNREAD = 16 * 1024 * 1024
 export type Wire = {
   /** From now on lines go here; those that came before anybody took them come first. */
   take(line: (octets: Uint8Array) => void): void
+  /** Nobody takes lines for now: they are kept for whoever does next. */
+  keep(): void
   write(octets: Uint8Array): void
   /** The same, for what can be lost; false where it was. */
   offer(octets: Uint8Array): boolean
   /** Resolves when the client has closed its end. */
   readonly closed: Promise<void>
+  /** Resolves when the client has taken everything, or never will. */
+  flushed(): Promise<void>
 }
 
 export function openWire(input: Readable, output: Writable, messageBytes: number): Wire {
@@ -48,6 +52,9 @@ export function openWire(input: Readable, output: Writable, messageBytes: number
       taker = line
       for (const octets of early.splice(0)) line(octets)
     },
+    keep() {
+      taker = null
+    },
     write,
     offer(octets) {
       if (output.writableLength > MOST_UNREAD) return false
@@ -55,6 +62,8 @@ export function openWire(input: Readable, output: Writable, messageBytes: number
       return true
     },
     closed,
+    flushed: () =>
+      gone ? Promise.resolve() : new Promise((resolve) => void output.write('', () => resolve())),
   }
 }
 
