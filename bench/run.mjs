@@ -14,6 +14,7 @@ const BENCHES = {
   upstream: 'upstream.mjs',
   spine: 'spine.mjs',
   proxy: 'proxy/run.mjs',
+  mcp: 'mcp/run.mjs',
 }
 const wanted = args
 const unknown = wanted.filter((name) => !(name in BENCHES))

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { manifestOf, policySet } from '../judged.mjs'
 
 /** One proxy under test per process: `node subject.mjs KIND UPSTREAM_PORT [POLICIES] [asked | memo]`. */
 const [kind, upstreamPort, policies = '100', decisions = 'memo'] = process.argv.slice(2)
@@ -47,7 +48,7 @@ const KINDS = {
     const dir = mkdtempSync(join(tmpdir(), 'bench-limit-'))
     process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
     writeFileSync(join(dir, 'p.cedar'), policySet(Number(policies), decisions))
-    const { rules } = expand(readYaml(`${MANIFEST}${OTHERS}`).tree).manifest
+    const { rules } = expand(readYaml(MANIFEST).tree).manifest
     const { set } = await loadPolicies(dir, rules)
     listen(await startLimit({ origin, dir, set, rules }))
   },
@@ -87,7 +88,7 @@ const KINDS = {
     ])
     const dir = mkdtempSync(join(tmpdir(), 'bench-gate-'))
     process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
-    const { manifest } = expand.expand(yaml.readYaml(`${MANIFEST}${OTHERS}`).tree)
+    const { manifest } = expand.expand(yaml.readYaml(MANIFEST).tree)
     const { mkdirSync } = await import('node:fs')
     mkdirSync(join(dir, 'policies'))
     writeFileSync(join(dir, 'policies', 'p.cedar'), policySet(Number(policies), decisions))
@@ -122,35 +123,7 @@ const KINDS = {
   },
 }
 
-const MANIFEST = `id: com.acme.bench
-tools:
-  pay:
-    match: POST /pay
-    args: {order: string, currency: string, amount: decimal, note: string}
-    connection: pooled
-    constraints:
-      amount_cap: {amount: {lte: "500.00"}}
-      amount_floor: {amount: {gte: "0.01"}}
-      known_currency: {currency: {in: [EUR, USD]}}
-      order_form: {order: {matches: "[a-z]+-[0-9]+"}}
-      order_known: {order: {not_in: ["bad-1"]}}
-`
-const OTHER_TOOLS = Array.from({ length: 99 }, (_, i) => `t${i + 1}`)
-const OTHERS = OTHER_TOOLS.map(
-  (tool) => `  ${tool}: {match: POST /${tool}, args: {amount: decimal}, connection: pooled}\n`,
-).join('')
-/** Ten policies on the measured tool in every set; the others are about the other tools. */
-const policySet = (count, decisions) =>
-  Array.from({ length: count }, (_, i) => {
-    if (i === 0) {
-      return '@id("permit") permit (principal == Agent::"bot", action == Action::"pay", resource);'
-    }
-    if (i === 1 && decisions === 'asked') {
-      return '@id("barred") forbid (principal, action == Action::"pay", resource) when { context.args.order == "barred-1" };'
-    }
-    const action = i < 10 ? 'pay' : OTHER_TOOLS[i % OTHER_TOOLS.length]
-    return `@id("p${i}") forbid (principal, action == Action::"${action}", resource) when { context.args.amount.greaterThan(decimal("${1000 + i}.0")) };`
-  }).join('\n')
+const MANIFEST = manifestOf((tool) => `POST /${tool}`, 'connection: pooled')
 
 process.on('disconnect', () => process.exit(0))
 process.on('message', () => {

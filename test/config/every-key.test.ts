@@ -10,6 +10,8 @@ import { hashToken } from '../../src/adapters/identity/tokens.js'
 import { approvalSources } from '../../src/app/admin.js'
 import { fromFiles, optionsOf } from '../../src/app/create-gate.js'
 import { identityOf } from '../../src/app/identity.js'
+import { endpointTerms } from '../../src/app/mcp/mount.js'
+import { addressOptions, commandOptions, servedAs } from '../../src/app/mcp/served.js'
 import { limitsOf, routesOf, tlsOf } from '../../src/app/proxy-config.js'
 import { createUpstreams, upstreamOptions } from '../../src/app/upstreams.js'
 import { endpointOf } from '../../src/app/webhooks.js'
@@ -19,6 +21,7 @@ import { type GateConfig, sayProblem } from '../../src/config/model.js'
 import { gateFile } from '../../src/config/schema.js'
 import { deciderOf, isSigned } from '../../src/mounts/admin/approvals/sources.js'
 import type { Principal } from '../../src/ports/admin.js'
+import type { McpServer } from '../../src/ports/mcp.js'
 import { type Listening, listen } from '../support/listen.js'
 import { PAYMENTS } from '../support/manifests.js'
 import { POLICIES } from '../support/rig.js'
@@ -106,6 +109,26 @@ const identity: Reach = (config) => {
 const limits: Reach = (config) => limitsOf(config)
 const routes: Reach = (config) => routesOf(config)
 const tls: Reach = (config) => tlsOf(config)
+const mcp: Reach = (config) =>
+  Object.entries(config.mcp).map(([name, server]) => {
+    const { to } = server
+    const { asks, meta, trusted } = servedAs(name, server, NO_SERVER)
+    const terms = { asks, trusted, meta: [[...meta.to_server], [...meta.to_client]] }
+    if (to.kind === 'command') return { ...terms, ...commandOptions(name, to, ENV) }
+    const { credential: own, ...way } = addressOptions(name, to, ENV)
+    return { ...terms, ...way, url: to.url, header: own?.header, sends: own?.value() }
+  })
+const NO_SERVER: McpServer = {
+  name: 'x',
+  connect: () => {
+    throw new Error('nothing is sent here')
+  },
+  close: async () => undefined,
+}
+const endpoint: Reach = (config) => {
+  const { sessions, approvalLink } = endpointTerms(config, () => UPSTREAM)
+  return { sessions, link: approvalLink('1') }
+}
 const webhook: Reach = (config) =>
   Object.entries(config.webhooks).map(([name, hook]) => {
     const { secrets, ...endpoint } = endpointOf(name, hook, ENV)
@@ -231,6 +254,8 @@ const AROUND: Readonly<Record<string, Tree>> = {
   'passthrough[].': { upstreams: { default: { url: UPSTREAM }, x: { url: UPSTREAM } } },
   'websocket[].': { upstreams: { default: { url: UPSTREAM }, x: { url: UPSTREAM } } },
   'identity.mtls.': { agents: { a: {}, b: {} } },
+  'mcp.*.credential.': { mcp: { x: { url: UPSTREAM } } },
+  'mcp.*.meta.': { mcp: { x: { command: ['a'] } } },
   'listeners.admin.': { upstream: UPSTREAM },
   'listeners.': { upstream: UPSTREAM, listeners: { admin: { port: 0 } } },
   'limits.drain_seconds': {
@@ -263,6 +288,22 @@ const ROWS: Readonly<Record<string, Row>> = {
     'deadlines.first_byte_ms': row(upstream, [1, 2]),
     'deadlines.total_ms': row(upstream, [1, 2]),
   }),
+  ...under('mcp.*.', {
+    command: row(mcp, [['a'], ['a', 'b']]),
+    cwd: row(mcp, ['a', 'b'], { command: ['a'] }),
+    env: row(mcp, [['TOKEN_A'], ['TOKEN_B']], { command: ['a'] }),
+    url: row(mcp, [`${UPSTREAM}/mcp`, `${UPSTREAM}/other`]),
+    ca_file: row(mcp, pems, { url: UPSTREAM }),
+    'credential.header': row(mcp, ['X-Key', 'X-Other'], { env: 'TOKEN_A' }),
+    'credential.env': row(mcp, pair),
+    'credential.file': row(mcp, pair),
+    trusted: row(mcp, [false, true], { command: ['a'] }),
+    sampling: row(mcp, ['pass', 'refuse'], { command: ['a'] }),
+    elicitation: row(mcp, ['pass', 'refuse'], { command: ['a'] }),
+    roots: row(mcp, ['pass', 'refuse'], { command: ['a'] }),
+    'meta.to_server': row(mcp, [['a/b'], ['a/c']]),
+    'meta.to_client': row(mcp, [['a/b'], ['a/c']]),
+  }),
   'listeners.data.host': row(refusedListener, ['198.51.100.1', '198.51.100.2'], nowhere),
   'listeners.data.port': row(refusedListener, [4711, 4712], nowhere),
   'listeners.data.tls.cert_file': row(tls, pems, { key_file: 'pem-a' }),
@@ -270,6 +311,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'listeners.data.tls.client_ca_file': row(tls, pems, { cert_file: 'pem-a', key_file: 'pem-a' }),
   'listeners.admin.host': row(refusedListener, ['198.51.100.1', '198.51.100.2'], nowhere),
   'listeners.admin.port': row(refusedListener, [4711, 4712], nowhere),
+  'listeners.admin.public_url': row(endpoint, ['https://a.example', 'https://b.example']),
   'listeners.metrics.port': row(refusedListener, ['taken 0', 'taken 1']),
   ...under('identity.agents.*.', agent),
   ...under('identity.jwt[].', {
@@ -290,6 +332,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     agent_keys: row(gate, [1, 2]),
     'pre_identity.refusals': row(limits, [1, 2]),
     'pre_identity.window_seconds': row(limits, [1, 2]),
+    'mcp_sessions.per_agent': row(endpoint, [1, 2]),
+    'mcp_sessions.idle_seconds': row(endpoint, [1, 2]),
     event_loop_delay_ms: row(limits, [10, 20]),
     drain_seconds: row(waitsForCalls, [0, 3]),
   }),

@@ -30,19 +30,12 @@ export function mountMcp(
       report({ level: 'warn', event: 'server_not_served', detail })
     }
   }
-  const { per_agent: perAgent, idle_seconds } = config.limits.mcp_sessions
-  const { public_url } = config.listeners.admin
   const endpoint = createMcpEndpoint({
     gate,
     servers,
     hashing: nodeCrypto,
-    body: limitsOf(config).body,
-    messageBytes: config.limits.body_bytes,
-    sessions: { perAgent, idleMs: idle_seconds * 1000 },
-    loopback: LOOPBACK.test(config.listeners.data.host),
     scheme,
-    issuers: config.identity.jwt.map(({ issuer }) => issuer),
-    approvalLink: (id) => `${public_url ?? adminUrl()}/approvals/${id}`,
+    ...endpointTerms(config, adminUrl),
   })
   return {
     endpoint,
@@ -51,5 +44,19 @@ export function mountMcp(
       await endpoint.close(drainMs)
       await close()
     },
+  }
+}
+
+/** What gate.yaml says of the endpoint itself. */
+export function endpointTerms(config: GateConfig, adminUrl: () => string) {
+  const { per_agent: perAgent, idle_seconds } = config.limits.mcp_sessions
+  const { public_url } = config.listeners.admin
+  return {
+    body: limitsOf(config).body,
+    messageBytes: config.limits.body_bytes,
+    sessions: { perAgent, idleMs: idle_seconds * 1000 },
+    loopback: LOOPBACK.test(config.listeners.data.host),
+    issuers: config.identity.jwt.map(({ issuer }) => issuer),
+    approvalLink: (id: string) => `${public_url ?? adminUrl()}/approvals/${id}`,
   }
 }

@@ -1,5 +1,5 @@
 import { createHttpMcpServer } from '../../adapters/http-client/mcp/server.js'
-import { createUpstream } from '../../adapters/http-client/upstream.js'
+import { createUpstream, type UpstreamOptions } from '../../adapters/http-client/upstream.js'
 import { createStdioServer } from '../../adapters/stdio/server.js'
 import type { GateConfig, McpConfig } from '../../config/model.js'
 import type { GateReport } from '../../gate/context.js'
@@ -56,35 +56,32 @@ export function createServers(
 }
 
 function serverTo(name: string, { to }: McpConfig, env: Env, report: Report): McpServer {
+  const maxMessageBytes = MAX_SERVER_MESSAGE
   if (to.kind === 'command') {
-    const [command = '', ...args] = to.command
-    return createStdioServer({
-      name,
-      command,
-      args,
-      cwd: to.cwd ?? undefined,
-      env: childEnvironment(env, to.env),
-      maxMessageBytes: MAX_SERVER_MESSAGE,
-      stderr: (chunk) => process.stderr.write(chunk),
-      report,
-    })
+    const stderr = (chunk: Uint8Array) => process.stderr.write(chunk)
+    return createStdioServer({ ...commandOptions(name, to, env), maxMessageBytes, stderr, report })
   }
-  const { origin } = new URL(to.url)
-  const { ca_file, credential } = to
-  const config = {
-    origin,
-    ca_file,
-    client: null,
-    credential,
-    deadlines: {},
-    paths: 'exact',
-  } as const
-  const upstream = createUpstream(upstreamOptions(name, config, 0, env))
-  return createHttpMcpServer({
-    name,
-    url: to.url,
-    upstream,
-    maxMessageBytes: MAX_SERVER_MESSAGE,
-    report,
-  })
+  const upstream = createUpstream(addressOptions(name, to, env))
+  return createHttpMcpServer({ name, url: to.url, upstream, maxMessageBytes, report })
 }
+
+/** gate.yaml → the process that is started. */
+export function commandOptions(
+  name: string,
+  { command: [command = '', ...args], cwd, env: listed }: To<'command'>,
+  env: Env,
+) {
+  return { name, command, args, cwd: cwd ?? undefined, env: childEnvironment(env, listed) }
+}
+
+/** gate.yaml → the way to a server that runs elsewhere. */
+export function addressOptions(
+  name: string,
+  { url, ca_file, credential }: To<'url'>,
+  env: Env,
+): UpstreamOptions {
+  const { origin } = new URL(url)
+  const way = { origin, ca_file, client: null, credential, deadlines: {}, paths: 'exact' } as const
+  return upstreamOptions(name, way, 0, env)
+}
+type To<K> = Extract<McpConfig['to'], { kind: K }>

@@ -1,4 +1,4 @@
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
 
 type Launch = { readonly command: string; readonly args: readonly string[] }
 
@@ -21,10 +21,12 @@ export function snippet(
   argv: readonly string[],
 ): string {
   const given = argv.slice(2, argv.length - command.length)
-  const args = given.filter(
-    (word, index) =>
-      !word.startsWith('--show-config') && given[index - 1] !== '--show-config' && word !== '--',
-  )
+  const args = given
+    .map((word, index) => (FILES.has(given[index - 1] ?? '') ? resolve(word) : word))
+    .filter(
+      (word, index) =>
+        !word.startsWith('--show-config') && given[index - 1] !== '--show-config' && word !== '--',
+    )
   const behind = command.length === 0 ? [] : ['--', ...command]
   const installed = basename(argv[1] ?? '') === 'capsule-gate'
   const launch = installed
@@ -32,6 +34,9 @@ export function snippet(
     : { command: 'npx', args: ['-y', 'capsule-gate', ...args, ...behind] }
   return CLIENTS[client](name, launch)
 }
+
+/** Clients start commands in folders of their own. */
+const FILES: ReadonlySet<string> = new Set(['--config', '--data', '--token-file'])
 
 const pretty = (value: unknown): string => JSON.stringify(value, null, 2)
 const quoted = (word: string): string =>

@@ -102,7 +102,8 @@ async function replyTo(
     case 'executed': {
       const octets = answer.dispatched.held?.body
       if (octets === undefined) return protocolError(asked.id, -32603, 'The answer was not kept.')
-      const refused = await refusedInput(octets, answer.caller, calling)
+      const asks = answer.dispatched.observation.kind === 'unfinished' ? inputAsked(octets) : []
+      const refused = await refusedInput(asks, answer.caller, calling)
       if (refused !== null) return protocolError(asked.id, -32603, refused)
       return released(answer, octets, asked, calling.served) ?? noAnswer(asked)
     }
@@ -124,13 +125,13 @@ const noAnswer = (asked: Asked): Reply =>
 
 /** A server of the modern era asks by its result; each ask is on record, and passes or not. */
 async function refusedInput(
-  octets: Uint8Array,
+  asks: readonly string[],
   caller: Answer['caller'],
   { gate, served }: Calling,
 ): Promise<string | null> {
   const agent = caller.kind === 'known' ? caller.agent : ''
   let refused: string | null = null
-  for (const method of inputAsked(octets)) {
+  for (const method of asks) {
     const kind = askOf(method)
     const passed = kind !== null && kind !== 'ping' && served.asks[kind] === 'pass'
     const recorded = await gate.recordServerAsk({ server: served.name, method, agent, passed })

@@ -25,6 +25,7 @@ export function createTasks(gate: Pick<McpGate, 'recordTaskResult' | 'report'>) 
     /** After each call that ran, before its answer goes out. */
     async seen(answer: Executed, method: string, params: JsonObject): Promise<void> {
       const { observation, held } = answer.dispatched
+      if (observation.kind !== 'unfinished' && !method.startsWith('tasks/')) return
       const response = held === null ? null : responseIn(held.body)
       const result = response?.body.kind === 'result' ? response.body.value : null
       if (observation.kind === 'unfinished' && result !== null) {
