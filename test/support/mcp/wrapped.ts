@@ -172,7 +172,7 @@ export const endsOf = (data: string): readonly string[] =>
 export function verified(data: string): { readonly status: string; readonly bad: unknown[] } {
   const { keys } = exportKeyring(join(data, 'keys'))
   const { results, journal } = verifyLedger(journalText(data), { keys, crypto: nodeCrypto })
-  return { status: journal.status, bad: results.filter(({ ok }) => !ok) }
+  return { status: journal?.status ?? 'none', bad: results.filter(({ ok }) => !ok) }
 }
 
 /** What the server was sent, line by line. */
