@@ -30,6 +30,8 @@ export type Clients = {
   ask(message: Message, as: As): Promise<string>
   /** Sends it and does not stay: resolves when it has left the client, to what takes it back. */
   askAnd(message: Message, as: As): Promise<{ leave(): Promise<void> }>
+  /** A client of the support bot that agreed on an earlier revision by `initialize`. */
+  initialized(version: string, capabilities: object): Promise<(sent: Message) => Promise<string>>
   close(): Promise<void>
 }
 export type McpFront = Pick<Mounted, 'sendNothing'> & {
@@ -112,6 +114,16 @@ function told(text: string, server: Scripted): Told {
   }
 }
 
+const initialize = (protocolVersion: string, capabilities: object): Message =>
+  message('initialize', '', null, {
+    era: 'legacy',
+    more: [
+      `"protocolVersion":${JSON.stringify(protocolVersion)}`,
+      `"capabilities":${JSON.stringify(capabilities)}`,
+      '"clientInfo":{"name":"test","version":"1"}',
+    ],
+  })
+
 const callerWith = (as: As): Caller => ({
   bearer: as === 'support-bot' ? TOKEN : OTHER_TOKEN,
   certificate: null,
@@ -131,6 +143,10 @@ export async function clientsOnStdio(gate: RunningGate, server: Scripted): Promi
     async askAnd(sent, as) {
       ask(sent, as).catch(() => undefined)
       return { leave: () => open[as].cancel(sent.id) }
+    },
+    async initialized(version, capabilities) {
+      await ask(initialize(version, capabilities), 'support-bot')
+      return (sent) => ask(sent, 'support-bot')
     },
     async close() {
       for (const client of Object.values(open)) await client.close()
@@ -158,6 +174,16 @@ export async function clientsOverHttp(gate: RunningGate, server: Scripted): Prom
           client.socket.destroy()
           await closed
         },
+      }
+    },
+    async initialized(version, capabilities) {
+      const unmarked = { method: '', name: '' }
+      const first = { ...initialize(version, capabilities), ...unmarked }
+      const { headers } = await ask(port, postOf(first, TOKEN))
+      const session = `mcp-session-id: ${headers.get('mcp-session-id')}`
+      return async (sent) => {
+        const answer = await ask(port, postOf({ ...sent, ...unmarked }, TOKEN, [session]))
+        return messageIn(answer.headers.get('content-type'), answer.body.toString('utf8'))
       }
     },
     close,
