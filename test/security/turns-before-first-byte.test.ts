@@ -14,6 +14,7 @@ import {
   throughMiddleware,
   throughProxy,
 } from '../e2e/verdict-ways.js'
+import { MCP_MANIFEST, throughMcpHttp, throughMcpStdio } from '../e2e/verdict-ways-mcp.js'
 import { type Rig, rig } from '../support/rig.js'
 import { MANIFEST, POLICIES, SCENARIOS } from '../support/verdict-scenarios.js'
 
@@ -31,6 +32,8 @@ const WAYS: Record<string, { open(gate: RunningGate): Promise<Way>; manifest: st
     manifest: MANIFEST.replaceAll(/^ {4}match: .*\n/gm, ''),
   },
   'the gated fetch': { open: throughFetch, manifest: MANIFEST },
+  'a wrapped MCP server': { open: throughMcpStdio, manifest: MCP_MANIFEST },
+  'MCP over HTTP': { open: throughMcpHttp, manifest: MCP_MANIFEST },
 }
 const DENY = '@id("nobody") permit (principal == Agent::"nobody", action, resource);'
 

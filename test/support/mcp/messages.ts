@@ -35,7 +35,6 @@ export type MessageOptions = {
 }
 
 let last = 0
-export const nextId = (): number => ++last
 
 /** One request; `args` is the text of its arguments, null where it has none. */
 export function message(
@@ -45,7 +44,7 @@ export function message(
   options: MessageOptions = {},
 ): Message {
   const { idempotencyKey, approvalId, wait, capabilities = {}, era = 'modern', more = [] } = options
-  const id = nextId()
+  const id = ++last
   const meta = {
     ...(era === 'modern'
       ? {

@@ -14,6 +14,10 @@ export type Manner =
   | 'dies'
   | 'is_silent'
   | 'wants_input'
+  /** Of a task: the call is done, and its result is asked for later. */
+  | 'gives_a_task'
+  /** Answers, and refuses to say which tools it has. */
+  | 'lists_nothing'
 export type Scripted = {
   manner: Manner
   description: string
@@ -68,6 +72,9 @@ export async function scripted(): Promise<Scripted> {
           serverInfo: { name: 'pay', version: '1' },
         })
       case 'tools/list':
+        if (script.manner === 'lists_nothing') {
+          return { ...say({ error: { code: -32601, message: 'no' } }), cut: false }
+        }
         return done({ tools: TOOLS.map(described), ttlMs: 0, cacheScope: 'public' })
       case 'tools/call':
         break
@@ -77,8 +84,11 @@ export async function scripted(): Promise<Scripted> {
     calls.push(message)
     tell()
     switch (script.manner) {
+      case 'lists_nothing':
       case 'answers':
         return done({ content: [{ type: 'text', text: script.text }] })
+      case 'gives_a_task':
+        return done({ resultType: 'task', taskId: 't-1', status: 'working', ttlMs: null })
       case 'says_is_error':
         return done({ content: [{ type: 'text', text: 'gone' }], isError: true })
       case 'says_bad_params':
