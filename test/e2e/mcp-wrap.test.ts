@@ -1,54 +1,24 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, it } from '@jest/globals'
 import { cli } from '../cli/support.js'
 import {
   capsulesOf,
   endsOf,
-  receivedIn,
-  SERVER,
+  eventually,
+  filesIn,
+  hasReached,
+  scripted,
+  textOf,
   verified,
-  type WrapOptions,
-  Wrapped,
+  workshop,
 } from '../support/mcp/wrapped.js'
 
 /** `wrap` as a client starts it: a command in a process of its own, pipes, signals, an exit code. */
-const dir = mkdtempSync(join(tmpdir(), 'mcp-wrap-'))
-let count = 0
-const fresh = () => {
-  const root = join(dir, String(++count))
-  mkdirSync(root)
-  return { data: join(root, 'data'), log: join(root, 'log'), root }
-}
-const started: Wrapped[] = []
-const wrap = (options: WrapOptions): Wrapped => {
-  const one = new Wrapped(options)
-  started.push(one)
-  return one
-}
-const scripted = (log: string, ...habits: readonly string[]): readonly string[] => [
-  process.execPath,
-  SERVER,
-  log,
-  ...habits,
-]
-afterEach(() => {
-  for (const one of started.splice(0)) one.signal('SIGKILL')
-})
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
-const textOf = (answer: Awaited<ReturnType<Wrapped['call']>>): string =>
-  answer.result?.content?.[0]?.text
+const { fresh, wrap, stopAll, remove } = workshop('mcp-wrap-')
+afterEach(stopAll)
+afterAll(remove)
 
 it.each([0, 3])('gives back exit code %d of a command that ends by itself', async (code) => {
   const { data, log } = fresh()
@@ -116,9 +86,7 @@ it('ends within a second of SIGTERM, whatever the command does', async () => {
   const one = wrap({ data, command: scripted(log, 'ignores SIGTERM', 'ignores EOF') })
   await one.initialize()
   one.ask('tools/call', { name: 'hang' })
-  await one.until(() =>
-    receivedIn(log).some(({ params }) => params?.name === 'hang') ? true : wake(one),
-  )
+  await eventually(() => hasReached(log, 'hang'))
   const since = performance.now()
   one.signal('SIGTERM')
   expect(await one.exited).toEqual({ code: 137, signal: null })
@@ -126,12 +94,6 @@ it('ends within a second of SIGTERM, whatever the command does', async () => {
   expect(one.stderr).toContain('SIGTERM ignored')
   expect(endsOf(data)).toEqual(['errored dispatched'])
 })
-/** Looks again soon: a file tells nobody that it has grown. */
-function wake(one: Wrapped): undefined {
-  setTimeout(() => one.child.stdout?.emit('data', ''), 20)
-  return undefined
-}
-
 it('lets nothing through that is no message', async () => {
   const { data, log } = fresh()
   const one = wrap({ data, command: scripted(log, 'prints garbage') })
@@ -156,26 +118,17 @@ it('loses nothing of a long answer to a client that closes first and reads late'
   one.child.stdout?.pause()
   const id = one.ask('tools/call', { name: 'big', arguments: { size: 3_000_000 } })
   one.child.stdin?.end()
-  await one.until(() => (capsules(data) > 0 ? true : wakeStderr(one)))
+  await eventually(() => capsulesOf(data).length > 0)
   one.child.stdout?.resume()
   expect(textOf(await one.answer(id)).length).toBe(3_000_000)
   expect((await one.exited).code).toBe(0)
 })
-const capsules = (data: string): number =>
-  existsSync(join(data, 'journal')) ? capsulesOf(data).length : 0
-function wakeStderr(one: Wrapped): undefined {
-  setTimeout(() => one.child.stderr?.emit('data', ''), 20)
-  return undefined
-}
-
 it('observes a call to its end whose client is gone', async () => {
   const { data, log } = fresh()
   const one = wrap({ data, command: scripted(log) })
   await one.initialize()
   one.ask('tools/call', { name: 'wait', arguments: { ms: 400 } })
-  await one.until(() =>
-    receivedIn(log).some(({ params }) => params?.name === 'wait') ? true : wake(one),
-  )
+  await eventually(() => hasReached(log, 'wait'))
   for (const end of [one.child.stdin, one.child.stdout, one.child.stderr]) end?.destroy()
   await one.exited
   expect(endsOf(data)).toEqual(['executed confirmed'])
@@ -184,30 +137,19 @@ it('observes a call to its end whose client is gone', async () => {
 
 const CONFIG = `credential: {header: Authorization, env: SECRET_OF_UPSTREAM}
 upstream: https://payments.internal
-webhooks: {ops: {url: "https://hooks.internal/x", secret_env: SECRET_OF_HOOK, events: [CAPSULE]}}
+webhooks: {ops: {url: "https://hooks.internal/x", secret_env: SECRET_OF_HOOK, events: [verdict.denied]}}
 mcp:
   other: {url: "https://mcp.internal/mcp", credential: {header: Authorization, env: SECRET_OF_SERVER}}
 `
-function withFiles(root: string, config = CONFIG, manifest = 'tools: {echo: {}, env: {}}'): string {
-  mkdirSync(join(root, 'manifests'))
-  mkdirSync(join(root, 'policies'))
-  writeFileSync(
-    join(root, 'manifests', 'm.yaml'),
-    `id: com.acme.scripted\nserver: scripted\n${manifest}\n`,
-  )
-  writeFileSync(
-    join(root, 'policies', 'p.cedar'),
-    '@id("all") permit (principal, action, resource);\n',
-  )
-  writeFileSync(join(root, 'gate.yaml'), config)
-  return join(root, 'gate.yaml')
-}
-
 it("keeps the gate's secrets from the command, and nothing else", async () => {
   const { data, log, root } = fresh()
-  const secrets = { SECRET_OF_UPSTREAM: 's1', SECRET_OF_HOOK: 's2', SECRET_OF_SERVER: 's3' }
+  const secrets = {
+    SECRET_OF_UPSTREAM: 's1',
+    SECRET_OF_HOOK: `whsec_${'c2Vj'.repeat(10)}`,
+    SECRET_OF_SERVER: 's3',
+  }
   const env = { ...secrets, GATE_LISTENERS__ADMIN__PORT: '0', PLAIN: 'stays', API_KEY: 'its own' }
-  const config = withFiles(root)
+  const config = filesIn(root, { config: CONFIG, tools: 'env: {}' })
   const args = ['--config', config, '--name', 'scripted']
   const one = wrap({ data, args, env, command: scripted(log) })
   await one.initialize()
@@ -221,10 +163,7 @@ it("keeps the gate's secrets from the command, and nothing else", async () => {
 
 it('says file and line of what is wrong in --config, and does not wait for the client', async () => {
   const { data, log, root } = fresh()
-  const config = withFiles(
-    root,
-    'upstream: https://payments.internal\nlimits: {body_bytes: many}\n',
-  )
+  const config = filesIn(root, { config: 'operator: acme\nlimits: {body_bytes: many}\n' })
   const one = wrap({ data, args: ['--config', config], command: scripted(log) })
   const { code } = await one.exited
   expect(code).not.toBe(0)
@@ -234,12 +173,11 @@ it('says file and line of what is wrong in --config, and does not wait for the c
 
 it('says file and line of what is wrong in a manifest, and does not wait for the client', async () => {
   const { data, log, root } = fresh()
-  const config = withFiles(root, CONFIG, 'tools: {echo: {args: {a: nonsense}}}')
-  const env = { SECRET_OF_UPSTREAM: '1', SECRET_OF_HOOK: '2', SECRET_OF_SERVER: '3' }
-  const one = wrap({ data, args: ['--config', config], env, command: scripted(log) })
+  const config = filesIn(root, { tools: 'echo: {args: {a: nonsense}}' })
+  const one = wrap({ data, args: ['--config', config], command: scripted(log) })
   const { code } = await one.exited
   expect(code).not.toBe(0)
-  expect(one.stderr).toMatch(/m\.yaml:3/)
+  expect(one.stderr).toMatch(/m\.yaml:4/)
 })
 
 it('passes stderr on, in the limits of a client that reads', async () => {
@@ -309,7 +247,7 @@ it('prints for claude-code a command that a shell splits as it was meant', async
     '--',
     ...command,
   ])
-  const { stdout } = await shell(`printf '%s\\n' ${out}`)
+  const stdout = execFileSync('/bin/sh', ['-c', `printf '%s\\n' ${out}`], { encoding: 'utf8' })
   expect(stdout.trimEnd().split('\n')).toEqual([
     'claude',
     'mcp',
@@ -326,15 +264,6 @@ it('prints for claude-code a command that a shell splits as it was meant', async
     ...command,
   ])
 })
-async function shell(line: string): Promise<{ stdout: string }> {
-  const { execFile } = await import('node:child_process')
-  return new Promise((resolve, reject) =>
-    execFile('/bin/sh', ['-c', line], (error, stdout) =>
-      error ? reject(error) : resolve({ stdout }),
-    ),
-  )
-}
-
 it('keeps its folder and its socket to its user', async () => {
   const { root, log } = fresh()
   chmodSync(root, 0o755)

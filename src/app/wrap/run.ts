@@ -5,7 +5,7 @@ import { readMessage } from '../../core/mcp/message.js'
 import type { Sender } from '../../mounts/mcp/options.js'
 import type { Session } from '../../mounts/mcp/session.js'
 import { serveWire, type Wire } from '../../mounts/mcp/stdio.js'
-import { codeOfSignal, end, exitCodeOf, type Wrapping } from './command.js'
+import { codeOfSignal, end, exitCodeOf, GRACE_MS, type Wrapping } from './command.js'
 import { follow, type Opening, reachOwner } from './follow.js'
 import { type Owner, type OwnerOptions, startOwner } from './owner.js'
 
@@ -19,6 +19,8 @@ export type WrapOptions = OwnerOptions & {
 /** How long another process may hold the folder without listening: it is starting, or it is going. */
 const PATIENCE_MS = 15_000
 const BETWEEN_MS = 50
+/** For the last answers, once the command is gone. */
+const LAST_MS = 5_000
 
 /** Puts a command behind the gate until its client or the command itself ends; gives the exit code. */
 export async function runWrap(
@@ -70,7 +72,8 @@ async function own(
     await Promise.race([wire.closed.then(idle), session.ended])
     await session.close()
     const ended = await session.ended
-    await idle()
+    // What was sent has ended with the command; who waits for a person may wait for long.
+    await Promise.race([idle(), pause(stop.aborted ? GRACE_MS : LAST_MS)])
     return exitCodeOf(ended)
   } finally {
     await owner.close()

@@ -105,13 +105,11 @@ export function serveInstance(
     /** What is under way may end in the time there is; then its command is ended, and the instance told to go on. */
     async leave() {
       leaving = true
-      const waiting = new AbortController()
-      await Promise.race([idle(), pause(GRACE_MS, undefined, waiting)])
-      waiting.abort()
+      await Promise.race([idle(), pause(GRACE_MS)])
       const force = setTimeout(() => wrapped?.kill('SIGKILL'), GRACE_MS)
       await wrapped?.session.close()
       clearTimeout(force)
-      await idle()
+      await Promise.race([idle(), pause(GRACE_MS)])
       over(0, true)
     },
   }

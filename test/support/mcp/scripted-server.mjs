@@ -32,7 +32,12 @@ if (has('tells SIGTERM')) {
 if (has('prints garbage')) write('Server started!\n\n[1,2]\n{"jsonrpc":"2.0"}\nnot json')
 
 const NAMES = ['echo', 'wait', 'hang', 'exit', 'die', 'env', 'garbage', 'flood', 'big', 'who']
-const TOOLS = NAMES.map((name) => ({ name, description: name, inputSchema: { type: 'object' } }))
+const described = (name) => (has('describes otherwise') ? `${name}!` : name)
+const TOOLS = NAMES.map((name) => ({
+  name,
+  description: described(name),
+  inputSchema: { type: 'object' },
+}))
 
 const CALLS = {
   echo: (args) => text(JSON.stringify(args)),
@@ -62,6 +67,7 @@ createInterface({ input: process.stdin })
     const { id, method, params = {} } = JSON.parse(line)
     if (id === undefined || method === undefined) return
     if (method === 'initialize') {
+      if (has('is slow to begin')) await new Promise((resolve) => setTimeout(resolve, 600))
       const { protocolVersion } = params
       const serverInfo = { name: 'scripted', version: '1' }
       say({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo } })

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { exportKeyring } from '../../../src/adapters/keys/keyring.js'
@@ -181,3 +182,73 @@ export const receivedIn = (log: string): readonly Rpc[] =>
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Rpc)
+
+/** Folders and processes of one suite, all of which are gone behind it. */
+export function workshop(prefix: string) {
+  const dir = mkdtempSync(join(tmpdir(), prefix))
+  const started: Wrapped[] = []
+  let count = 0
+  return {
+    fresh() {
+      const root = join(dir, String(++count))
+      mkdirSync(root)
+      return { root, data: join(root, 'data'), log: join(root, 'log') }
+    },
+    wrap(options: WrapOptions): Wrapped {
+      const one = new Wrapped(options)
+      started.push(one)
+      return one
+    },
+    async stopAll(): Promise<void> {
+      for (const one of started) one.signal('SIGKILL')
+      await Promise.all(started.splice(0).map(({ exited }) => exited))
+    },
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  }
+}
+
+export const scripted = (log: string, ...habits: readonly string[]): readonly string[] => [
+  process.execPath,
+  SERVER,
+  log,
+  ...habits,
+]
+
+/** A gate.yaml with a manifest of a server `scripted` and policies beside it; gives the path of the first. */
+export function filesIn(
+  root: string,
+  { config = '', tools = 'echo: {}', policies = ALL } = {},
+): string {
+  mkdirSync(join(root, 'manifests'))
+  mkdirSync(join(root, 'policies'))
+  const manifest = `id: com.acme.scripted\nserver: scripted\ntools:\n${indented(tools)}\n`
+  writeFileSync(join(root, 'manifests', 'm.yaml'), manifest)
+  writeFileSync(join(root, 'policies', 'p.cedar'), policies)
+  writeFileSync(join(root, 'gate.yaml'), config)
+  return join(root, 'gate.yaml')
+}
+const ALL = '@id("all") permit (principal == Agent::"local", action, resource);\n'
+const indented = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n')
+
+/** Polls, for what nobody tells. */
+export async function eventually(holds: () => boolean, what = 'it'): Promise<void> {
+  for (const until = performance.now() + 20_000; !holds(); ) {
+    if (performance.now() > until) throw new Error(`${what} did not happen`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** Whether a call of this tool has reached the server. */
+export const hasReached = (log: string, tool: string): boolean => {
+  try {
+    return receivedIn(log).some(({ params }) => params?.name === tool)
+  } catch {
+    return false
+  }
+}
+
+export const textOf = (answer: Rpc): string => answer.result?.content?.[0]?.text
