@@ -65,6 +65,7 @@ const post = (body: string, more: object = {}): Promise<Response> =>
 
 it('a gate inside a program is its methods and its read side: no port and no secret', () => {
   expect(Object.keys(gate).sort()).toEqual([
+    'acceptTool',
     'change',
     'close',
     'closeBlocked',
@@ -80,10 +81,14 @@ it('a gate inside a program is its methods and its read side: no port and no sec
     'issueStanding',
     'memory',
     'permits',
+    'pinTools',
     'read',
     'recordDropped',
     'recordOutcome',
     'recordPassThrough',
+    'recordServerAsk',
+    'recordServerFault',
+    'recordTaskResult',
     'reload',
     'reloadFiles',
     'reopen',
