@@ -2,10 +2,11 @@
  * An MCP server on stdio that does what a call asks of it. Every line it receives is appended to the file named
  * first: what stands there was sent, whatever the gate remembers. The words behind it change how it lives.
  */
-import { appendFileSync, writeSync } from 'node:fs'
+import { appendFileSync, writeFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const [log, ...habits] = process.argv.slice(2)
+writeFileSync(`${log}.pid`, String(process.pid))
 const has = (habit) => habits.includes(habit)
 const writeAll = (fd, text) => {
   const octets = Buffer.from(text)
