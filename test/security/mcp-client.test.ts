@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { fromUtf8 } from '../../src/core/bytes/text.js'
 import { membersOf } from '../../src/core/json/spans.js'
 import { readMessage } from '../../src/core/mcp/message.js'
-import { readCall } from '../../src/mounts/mcp/read-call.js'
+import { readCall } from '../../src/mounts/mcp/call/read-call.js'
 import { draws } from '../support/draws.js'
 import { capsulesOf, scripted, type Wrapped, workshop } from '../support/mcp/wrapped.js'
 

@@ -5,7 +5,7 @@ import type { GateConfig } from '../../config/model.js'
 import { utf8 } from '../../core/bytes/text.js'
 import type { GateReport } from '../../gate/context.js'
 import type { Gate } from '../../gate/gate.js'
-import { backgroundOver } from '../../mounts/mcp/background.js'
+import { backgroundOver } from '../../mounts/mcp/call/background.js'
 import {
   type ClientEnd,
   MAX_SERVER_MESSAGE,

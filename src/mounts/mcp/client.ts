@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../core/json/value.js'
 import type { Request } from '../../core/mcp/message.js'
 import { metaOf } from '../../core/mcp/meta.js'
 import { isModern } from '../../core/mcp/methods.js'
-import { abilitiesOf, type ClientAbilities } from './waiting.js'
+import { abilitiesOf, type ClientAbilities } from './call/waiting.js'
 
 /** What is known of a client; the modern era says it anew with each request. */
 export type ClientKnown = {

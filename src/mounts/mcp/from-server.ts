@@ -12,8 +12,8 @@ import {
 import { metaMembers, PROGRESS_TOKEN, withMeta } from '../../core/mcp/meta.js'
 import { askOf, serverMayNotify } from '../../core/mcp/methods.js'
 import type { McpConnection, McpHead } from '../../ports/mcp.js'
-import type { Definitions } from './definitions.js'
 import type { Flights } from './flights.js'
+import type { Definitions } from './lists/definitions.js'
 import { type ClientEnd, MAX_SERVER_MESSAGE, type McpGate, type Served } from './options.js'
 
 export type FromServer = ReturnType<typeof fromServer>

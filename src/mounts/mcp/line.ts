@@ -1,6 +1,6 @@
 import type { Member } from '../../core/json/spans.js'
 import type { McpConnection, McpHead } from '../../ports/mcp.js'
-import type { Definitions } from './definitions.js'
+import type { Definitions } from './lists/definitions.js'
 import type { McpGate, Served } from './options.js'
 
 /** What the requests of a session share: the gate, the server, and the connection to it. */

@@ -7,9 +7,9 @@ import { readQuestion } from '../../core/runtime/question.js'
 import { readReport } from '../../core/runtime/report.js'
 import { decide } from '../../gate/permit/decide.js'
 import { statusOf } from '../http/own/status.js'
-import { type Asked, protocolError, refusal, released } from './answer.js'
+import { type Asked, protocolError, refusal, released } from './call/answer.js'
+import { unreadCall } from './call/unread.js'
 import type { McpGate, Reply, Sender, Served } from './options.js'
-import { unreadCall } from './unread.js'
 
 /** `/.gate/v1` for clients that have no HTTP: verdicts, reports, and an agent's own actions. No server sees them. */
 export const isOwnMethod = (method: string): boolean => method.startsWith(OWN_PREFIX)

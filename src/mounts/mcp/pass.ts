@@ -9,10 +9,10 @@ import {
 import { withMeta } from '../../core/mcp/meta.js'
 import { isList } from '../../core/mcp/methods.js'
 import type { McpReceived } from '../../ports/mcp.js'
-import { protocolError, responseIn } from './answer.js'
+import { protocolError, responseIn } from './call/answer.js'
 import type { Flight } from './flights.js'
 import type { Line } from './line.js'
-import { usablePage } from './lists.js'
+import { usablePage } from './lists/usable-page.js'
 import { PASS_MS, type Reply, type Sender } from './options.js'
 
 /** The answer of the server to what is no call, as the client gets it. */

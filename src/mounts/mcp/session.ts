@@ -16,13 +16,15 @@ import {
 import { metaMembers, PROGRESS_TOKEN, passesInMeta, withMeta } from '../../core/mcp/meta.js'
 import { clientMayNotify, passes } from '../../core/mcp/methods.js'
 import type { McpConnection, McpEnd } from '../../ports/mcp.js'
-import { malformed, protocolError, responseIn } from './answer.js'
-import { governCall } from './call.js'
+import { malformed, protocolError, responseIn } from './call/answer.js'
+import { governCall } from './call/govern-call.js'
+import { createTasks } from './call/tasks.js'
+import { recordUnread, type Unread } from './call/unread.js'
 import { type ClientKnown, initialized, NOT_YET_KNOWN, toldBy } from './client.js'
-import { createDefinitions } from './definitions.js'
 import { createFlights, type Flight } from './flights.js'
 import { fromServer } from './from-server.js'
 import type { Line } from './line.js'
+import { createDefinitions } from './lists/definitions.js'
 import {
   type ClientEnd,
   type McpOptions,
@@ -33,8 +35,6 @@ import {
 } from './options.js'
 import { isOwnMethod, ownReply } from './own-methods.js'
 import { passOn } from './pass.js'
-import { createTasks } from './tasks.js'
-import { recordUnread, type Unread } from './unread.js'
 
 /** One client's dealings with one server. */
 export type Session = {

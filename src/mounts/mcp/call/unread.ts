@@ -1,8 +1,8 @@
-import type { McpCall, UnreadBody } from '../../core/call/call.js'
-import type { Malformed } from '../../core/call/malformed.js'
-import type { Answer } from '../../gate/answer/answer.js'
-import { type Dispatch, notSent } from '../../ports/dispatch.js'
-import type { McpGate, Sender } from './options.js'
+import type { McpCall, UnreadBody } from '../../../core/call/call.js'
+import type { Malformed } from '../../../core/call/malformed.js'
+import type { Answer } from '../../../gate/answer/answer.js'
+import { type Dispatch, notSent } from '../../../ports/dispatch.js'
+import type { McpGate, Sender } from '../options.js'
 
 const NEVER: Dispatch = async () => ({ observation: notSent('upstream_unknown'), held: null })
 

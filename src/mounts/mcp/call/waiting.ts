@@ -1,8 +1,8 @@
-import { isObject, type JsonValue } from '../../core/json/value.js'
-import { errorOctets, resultOctets } from '../../core/mcp/message.js'
-import type { Waiting } from '../../gate/answer/answer.js'
+import { isObject, type JsonValue } from '../../../core/json/value.js'
+import { errorOctets, resultOctets } from '../../../core/mcp/message.js'
+import type { Waiting } from '../../../gate/answer/answer.js'
+import type { Reply } from '../options.js'
 import { type Asked, refusal } from './answer.js'
-import type { Reply } from './options.js'
 import { requestState } from './read-call.js'
 
 /** What a client can do while a person decides. */

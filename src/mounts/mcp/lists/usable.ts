@@ -1,8 +1,8 @@
-import type { Agent } from '../../core/call/agent.js'
-import { isMcpMatch } from '../../core/manifest/model.js'
-import type { Route } from '../../core/manifest/route/match.js'
-import { matchServer } from '../../core/manifest/route/match-server.js'
-import type { World } from '../../gate/context.js'
+import type { Agent } from '../../../core/call/agent.js'
+import { isMcpMatch } from '../../../core/manifest/model.js'
+import type { Route } from '../../../core/manifest/route/match.js'
+import { matchServer } from '../../../core/manifest/route/match-server.js'
+import type { World } from '../../../gate/context.js'
 
 /** Something of a server that a list names. A template stands for many resources. */
 export type Usable = {

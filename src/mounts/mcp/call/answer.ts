@@ -1,5 +1,5 @@
-import { membersOf } from '../../core/json/spans.js'
-import { isObject } from '../../core/json/value.js'
+import { membersOf } from '../../../core/json/spans.js'
+import { isObject } from '../../../core/json/value.js'
 import {
   errorOctets,
   type Message,
@@ -8,11 +8,11 @@ import {
   type Response,
   readMessage,
   resultOctets,
-} from '../../core/mcp/message.js'
-import { OWN, withMeta } from '../../core/mcp/meta.js'
-import type { Problem } from '../../core/verdict/problem.js'
-import type { Answer, Executed, Replay } from '../../gate/answer/answer.js'
-import { MAX_SERVER_MESSAGE, type Reply, type Served } from './options.js'
+} from '../../../core/mcp/message.js'
+import { OWN, withMeta } from '../../../core/mcp/meta.js'
+import type { Problem } from '../../../core/verdict/problem.js'
+import type { Answer, Executed, Replay } from '../../../gate/answer/answer.js'
+import { MAX_SERVER_MESSAGE, type Reply, type Served } from '../options.js'
 
 /** The client's request, as far as an answer to it depends on it. */
 export type Asked = Pick<Request, 'id' | 'method'> & {

@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../core/json/value.js'
-import type { Executed } from '../../gate/answer/answer.js'
+import { isObject, type JsonObject } from '../../../core/json/value.js'
+import type { Executed } from '../../../gate/answer/answer.js'
+import type { McpGate } from '../options.js'
 import { responseIn } from './answer.js'
-import type { McpGate } from './options.js'
 
 /** Tasks that a client may still ask for; the oldest are forgotten first. */
 const MOST_TASKS = 10_000

@@ -1,10 +1,10 @@
-import type { Definition } from '../../core/call/call.js'
-import type { Hashing } from '../../core/crypto/crypto.js'
-import { elementsOf, membersOf } from '../../core/json/spans.js'
-import { isArray, isObject, type JsonObject } from '../../core/json/value.js'
-import { describeTool, type ToolDefinition } from '../../core/mcp/definition.js'
-import type { Response } from '../../core/mcp/message.js'
-import type { McpGate, Served } from './options.js'
+import type { Definition } from '../../../core/call/call.js'
+import type { Hashing } from '../../../core/crypto/crypto.js'
+import { elementsOf, membersOf } from '../../../core/json/spans.js'
+import { isArray, isObject, type JsonObject } from '../../../core/json/value.js'
+import { describeTool, type ToolDefinition } from '../../../core/mcp/definition.js'
+import type { Response } from '../../../core/mcp/message.js'
+import type { McpGate, Served } from '../options.js'
 
 /** The body of a server's answer to the gate's own request; null where it gave none. */
 export type AskServer = (

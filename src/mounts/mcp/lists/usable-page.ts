@@ -1,9 +1,9 @@
-import type { Agent } from '../../core/call/agent.js'
-import { membersOf } from '../../core/json/spans.js'
-import type { JsonObject } from '../../core/json/value.js'
-import type { ListMethod } from '../../core/mcp/methods.js'
+import type { Agent } from '../../../core/call/agent.js'
+import { membersOf } from '../../../core/json/spans.js'
+import type { JsonObject } from '../../../core/json/value.js'
+import type { ListMethod } from '../../../core/mcp/methods.js'
+import type { McpGate, Served } from '../options.js'
 import { type Definitions, entriesOf, type Listed } from './definitions.js'
-import type { McpGate, Served } from './options.js'
 import { mayUse, type Usable } from './usable.js'
 
 /** What a list holds, what its entries are found by, and what part of a server they are. */

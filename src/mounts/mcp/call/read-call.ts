@@ -1,13 +1,13 @@
-import { fromBase64url } from '../../core/bytes/base64url.js'
-import { fromUtf8, utf8 } from '../../core/bytes/text.js'
-import type { McpCall } from '../../core/call/call.js'
-import type { Malformed } from '../../core/call/malformed.js'
-import { parse } from '../../core/json/parse.js'
-import { isObject, JsonNumber, type JsonObject } from '../../core/json/value.js'
-import { objectOf, onOneLine, type Request } from '../../core/mcp/message.js'
-import { metaMembers, metaOf, OWN, passesInMeta } from '../../core/mcp/meta.js'
-import { namedBy } from '../../core/mcp/methods.js'
-import { MAX_WAIT_SECONDS } from '../http/limits.js'
+import { fromBase64url } from '../../../core/bytes/base64url.js'
+import { fromUtf8, utf8 } from '../../../core/bytes/text.js'
+import type { McpCall } from '../../../core/call/call.js'
+import type { Malformed } from '../../../core/call/malformed.js'
+import { parse } from '../../../core/json/parse.js'
+import { isObject, JsonNumber, type JsonObject } from '../../../core/json/value.js'
+import { objectOf, onOneLine, type Request } from '../../../core/mcp/message.js'
+import { metaMembers, metaOf, OWN, passesInMeta } from '../../../core/mcp/meta.js'
+import { namedBy } from '../../../core/mcp/methods.js'
+import { MAX_WAIT_SECONDS } from '../../http/limits.js'
 
 /** What a request for something of a server says, before anything is known of its rule. */
 export type CallRead =

@@ -1,12 +1,12 @@
-import { fromUtf8 } from '../../core/bytes/text.js'
-import type { ReadMcpCall } from '../../core/call/call.js'
-import { mcpCallOf } from '../../core/call/parts.js'
-import { objectOf, requestOctets } from '../../core/mcp/message.js'
-import { namedBy } from '../../core/mcp/methods.js'
-import { type Dispatch, notSent } from '../../ports/dispatch.js'
-import type { McpConnection, McpHead } from '../../ports/mcp.js'
-import type { Flight } from './flights.js'
-import type { McpGate, Served } from './options.js'
+import { fromUtf8 } from '../../../core/bytes/text.js'
+import type { ReadMcpCall } from '../../../core/call/call.js'
+import { mcpCallOf } from '../../../core/call/parts.js'
+import { objectOf, requestOctets } from '../../../core/mcp/message.js'
+import { namedBy } from '../../../core/mcp/methods.js'
+import { type Dispatch, notSent } from '../../../ports/dispatch.js'
+import type { McpConnection, McpHead } from '../../../ports/mcp.js'
+import type { Flight } from '../flights.js'
+import type { McpGate, Served } from '../options.js'
 
 /** Room that is set aside for an answer before the call is sent, as for a held answer over HTTP. */
 const HOLD_BYTES = 1024 * 1024
