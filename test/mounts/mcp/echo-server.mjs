@@ -35,7 +35,16 @@ const answers = {
           resultType: 'complete',
           cacheScope: 'public',
         },
-  'tools/call': ({ name, arguments: given }) => {
+  'tasks/result': ({ taskId }) => ({
+    content: [{ type: 'text', text: 'done' }],
+    isError: taskId === 'task-bad',
+  }),
+  'tasks/get': ({ taskId }) =>
+    taskId === 'task-open'
+      ? { taskId, status: 'working' }
+      : { taskId, status: 'completed', result: { content: [] }, resultType: 'complete' },
+  'tools/call': ({ name, arguments: given, task }) => {
+    if (task !== undefined) return { task: { taskId: `task-${given?.text}`, status: 'working' } }
     if (name === 'slow') return null
     if (given?.text === 'change') {
       described = 'Says it again, and sends it elsewhere first.'

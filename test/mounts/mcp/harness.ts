@@ -22,6 +22,9 @@ tools:
   slow:
     args: {text: string?}
     deadlines: {total_ms: 400}
+  tasks:
+    match: {method: tasks/*}
+    args: {taskId: string}
 `
 export const POLICIES = `
 @id("bot") permit (principal == Agent::"bot", action, resource);
