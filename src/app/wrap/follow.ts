@@ -3,7 +3,7 @@ import { Lines } from '../../core/mcp/lines.js'
 import { errorOctets, type RequestId, readMessage } from '../../core/mcp/message.js'
 import type { Wire } from '../../mounts/mcp/stdio.js'
 import { GRACE_MS, type Wrapping } from './command.js'
-import { controlFrame, messageFrame, readFrame } from './frames.js'
+import { type Control, controlFrame, messageFrame, readFrame } from './frames.js'
 import { socketPath } from './owner.js'
 import type { WrapOptions } from './run.js'
 
@@ -39,26 +39,66 @@ export async function follow(
   { stop, stderr }: Pick<WrapOptions, 'stop' | 'stderr'>,
 ): Promise<Followed> {
   const open = new Map<string, RequestId>()
+  /** What goes to the next instance: here it was not begun. */
+  const kept: Uint8Array[] = []
+  let state: 'unheard' | 'welcome' | 'moving' = 'unheard'
   let ended: Followed | null = null
-  const lines = new Lines(Number.MAX_SAFE_INTEGER, (octets) => {
-    const frame = readFrame(octets)
-    if (frame?.kind === 'message') answer(frame.octets)
-    else if (frame?.control.say === 'stderr') {
-      stderr(Buffer.from(frame.control.base64, 'base64'))
-    } else if (frame?.control.say === 'ended' && !frame.control.moved) {
-      ended = { kind: 'ended', code: frame.control.code }
+
+  /** It is said again to the next instance in any case. */
+  const isOpening = ({ key }: RequestId): boolean => {
+    const [first] = opening.lines
+    return first !== undefined && requestIdIn(first)?.key === key
+  }
+  const send = (octets: Uint8Array): void => {
+    const id = requestIdIn(octets)
+    if (id !== null && state === 'moving' && !isOpening(id)) {
+      kept.push(octets)
+      return
     }
-  })
-  socket.write(controlFrame({ say: 'hello', ...wrapping }))
-  for (const octets of opening.lines) {
-    noteRequest(octets, open)
+    if (id !== null) open.set(id.key, id)
+    if (id !== null && state === 'moving') return
     socket.write(messageFrame(octets))
   }
-  const done = new Promise<Followed>((resolve) => {
-    socket.on('error', () => undefined)
-    socket.on('data', (piece: Buffer) => lines.push(piece))
-    socket.once('close', () => resolve(ended ?? { kind: 'lost' }))
-  })
+  const hear = (control: Control): void => {
+    switch (control.say) {
+      case 'welcome':
+        state = 'welcome'
+        for (const octets of opening.lines) send(octets)
+        wire.take((octets) => {
+          noteOpening(octets, opening)
+          send(octets)
+        })
+        whenClosed()
+        return
+      case 'moving':
+        state = 'moving'
+        socket.write(controlFrame({ say: 'still' }))
+        return
+      case 'back': {
+        const octets = Buffer.from(control.base64, 'base64')
+        const id = requestIdIn(octets)
+        if (id === null || isOpening(id)) return
+        open.delete(id.key)
+        kept.push(octets)
+        return
+      }
+      case 'stderr':
+        stderr(Buffer.from(control.base64, 'base64'))
+        return
+      case 'ended':
+        if (!control.moved) ended = { kind: 'ended', code: control.code }
+        return
+      default:
+        socket.destroy()
+    }
+  }
+  const whenClosed = (): void => {
+    wire.closed
+      .then(() => {
+        if (!socket.destroyed) socket.write(controlFrame({ say: 'done' }))
+      })
+      .catch(() => undefined)
+  }
   const answer = (octets: Uint8Array): void => {
     const read = readMessage(octets, Number.MAX_SAFE_INTEGER)
     if (read.ok && read.message.kind === 'response') {
@@ -67,16 +107,17 @@ export async function follow(
     }
     wire.write(octets)
   }
-  wire.take((octets) => {
-    noteOpening(octets, opening)
-    noteRequest(octets, open)
-    socket.write(messageFrame(octets))
+  const lines = new Lines(Number.MAX_SAFE_INTEGER, (octets) => {
+    const frame = readFrame(octets)
+    if (frame?.kind === 'message') answer(frame.octets)
+    else if (frame !== null) hear(frame.control)
   })
-  wire.closed
-    .then(() => {
-      if (!socket.destroyed) socket.write(controlFrame({ say: 'done' }))
-    })
-    .catch(() => undefined)
+  const done = new Promise<Followed>((resolve) => {
+    socket.on('error', () => undefined)
+    socket.on('data', (piece: Buffer) => lines.push(piece))
+    socket.once('close', () => resolve(ended ?? { kind: 'lost' }))
+  })
+  socket.write(controlFrame({ say: 'hello', ...wrapping }))
   const onStop = (): void => {
     if (!socket.destroyed) socket.write(controlFrame({ say: 'signal', signal: stop.reason }))
     // The other instance ends the command; one that does not is not waited for.
@@ -86,8 +127,8 @@ export async function follow(
   else stop.addEventListener('abort', onStop, { once: true })
   const result = await done
   stop.removeEventListener('abort', onStop)
-  wire.keep()
-  if (result.kind === 'lost') leftOpen(open, opening, wire)
+  wire.keep(kept)
+  if (result.kind === 'lost' && state !== 'unheard') leftOpen(open, opening, wire)
   return result
 }
 
@@ -115,8 +156,7 @@ function noteOpening(octets: Uint8Array, { lines }: Opening): void {
   }
 }
 
-/** Keeps which requests are not answered yet. */
-function noteRequest(octets: Uint8Array, open: Map<string, RequestId>): void {
+function requestIdIn(octets: Uint8Array): RequestId | null {
   const read = readMessage(octets, Number.MAX_SAFE_INTEGER)
-  if (read.ok && read.message.kind === 'request') open.set(read.message.id.key, read.message.id)
+  return read.ok && read.message.kind === 'request' ? read.message.id : null
 }

@@ -24,24 +24,38 @@ const signal = s.record({ say: s.only('signal'), signal: s.oneOf('SIGINT', 'SIGT
 const stderr = s.record({ say: s.only('stderr'), base64: s.anyText })
 /** `moved`: the first goes, the session does not: the second goes on by itself. */
 const ended = s.record({ say: s.only('ended'), code: s.count, moved: s.flag })
-/** The client has closed its end. */
-const done = s.record({ say: s.only('done') })
+/** A request that came when the first was going already: nothing was done with it. */
+const back = s.record({ say: s.only('back'), base64: s.anyText })
+/**
+ * `welcome`: the first has heard the hello; what goes to one that never says it was not begun.
+ * `moving`: the first is going; `still`: the second sends no more requests.
+ * `done`: the client of the second has closed its end.
+ */
+const word = s.record({ say: s.oneOf('welcome', 'moving', 'still', 'done') })
 
 export type Control =
   | Hello
   | s.Of<typeof signal>
   | s.Of<typeof stderr>
   | s.Of<typeof ended>
-  | s.Of<typeof done>
+  | s.Of<typeof back>
+  | s.Of<typeof word>
 
 const SHAPES: Readonly<Record<Control['say'], s.Shape<Control>>> = {
   hello,
   signal,
   stderr,
   ended,
-  done,
+  back,
+  welcome: word,
+  moving: word,
+  still: word,
+  done: word,
 }
 
+const SAID = s.record({
+  say: s.oneOf('hello', 'signal', 'stderr', 'ended', 'back', 'welcome', 'moving', 'still', 'done'),
+})
 const M = 0x6d
 
 export const messageFrame = (octets: Uint8Array): Buffer =>
@@ -56,10 +70,7 @@ export function readFrame(line: Uint8Array): Frame | null {
   if (!text.startsWith('c')) return null
   try {
     const value: unknown = JSON.parse(text.slice(1))
-    const say = s.read(
-      s.record({ say: s.oneOf('hello', 'signal', 'stderr', 'ended', 'done') }),
-      value,
-    )
+    const say = s.read(SAID, value)
     if (!say.ok) return null
     const got = s.read(SHAPES[say.value.say], value)
     return got.ok ? { kind: 'control', control: got.value } : null

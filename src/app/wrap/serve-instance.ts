@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Lines } from '../../core/mcp/lines.js'
+import { readMessage } from '../../core/mcp/message.js'
 import { serveWire } from '../../mounts/mcp/stdio.js'
 import type { McpEnd } from '../../ports/mcp.js'
 import { end, exitCodeOf, GRACE_MS, type Wrapped } from './command.js'
@@ -22,6 +23,7 @@ export function serveInstance(
   let wrapped: Wrapped | null = null
   let idle: () => Promise<void> = async () => undefined
   let leaving = false
+  let tellStill = (): void => undefined
   const early: Uint8Array[] = []
   const wire = {
     take(line: (octets: Uint8Array) => void): void {
@@ -47,7 +49,10 @@ export function serveInstance(
       return
     }
     if (frame.kind === 'message') {
-      if (taker === null) early.push(frame.octets)
+      if (leaving && isRequest(frame.octets)) {
+        const base64 = Buffer.from(frame.octets).toString('base64')
+        if (socket.writable) socket.write(controlFrame({ say: 'back', base64 }))
+      } else if (taker === null) early.push(frame.octets)
       else taker(frame.octets)
       return
     }
@@ -61,6 +66,7 @@ export function serveInstance(
           offer(controlFrame({ say: 'stderr', base64 }))
         })
         wrapped = opened
+        if (socket.writable) socket.write(controlFrame({ say: 'welcome' }))
         idle = serveWire(wire, opened.session, opened.sender, owner).idle
         opened.session.ended.then(tellEnd).catch(() => undefined)
         return
@@ -73,7 +79,13 @@ export function serveInstance(
         // Not waited for: a signal may follow.
         whenIdle()
         return
+      case 'still':
+        tellStill()
+        return
+      case 'welcome':
+      case 'moving':
       case 'stderr':
+      case 'back':
       case 'ended':
         socket.destroy()
     }
@@ -105,12 +117,21 @@ export function serveInstance(
     /** What is under way may end in the time there is; then its command is ended, and the instance told to go on. */
     async leave() {
       leaving = true
+      const still = new Promise<void>((resolve) => {
+        tellStill = resolve
+      })
+      if (socket.writable) socket.write(controlFrame({ say: 'moving' }))
       await Promise.race([idle(), pause(GRACE_MS)])
       const force = setTimeout(() => wrapped?.kill('SIGKILL'), GRACE_MS)
       await wrapped?.session.close()
       clearTimeout(force)
-      await Promise.race([idle(), pause(GRACE_MS)])
+      await Promise.race([Promise.all([idle(), still]), pause(GRACE_MS)])
       over(0, true)
     },
   }
+}
+
+function isRequest(octets: Uint8Array): boolean {
+  const read = readMessage(octets, octets.length)
+  return read.ok && read.message.kind === 'request'
 }

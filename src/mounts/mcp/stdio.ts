@@ -10,8 +10,8 @@ const MOST_UNREAD = 16 * 1024 * 1024
 export type Wire = {
   /** From now on lines go here; those that came before anybody took them come first. */
   take(line: (octets: Uint8Array) => void): void
-  /** Nobody takes lines for now: they are kept for whoever does next. */
-  keep(): void
+  /** Nobody takes lines for now: they are kept for whoever does next, behind those that come back. */
+  keep(back: readonly Uint8Array[]): void
   write(octets: Uint8Array): void
   /** The same, for what can be lost; false where it was. */
   offer(octets: Uint8Array): boolean
@@ -52,8 +52,9 @@ export function openWire(input: Readable, output: Writable, messageBytes: number
       taker = line
       for (const octets of early.splice(0)) line(octets)
     },
-    keep() {
+    keep(back) {
       taker = null
+      early.unshift(...back)
     },
     write,
     offer(octets) {
