@@ -1,6 +1,7 @@
 import { createHttpMcpServer } from '../../adapters/http-client/mcp/server.js'
 import { createUpstream } from '../../adapters/http-client/upstream.js'
 import { readSecret } from '../../config/secret-ref.js'
+import { GateError } from '../../core/error.js'
 import { JsonNumber } from '../../core/json/value.js'
 import {
   errorOctets,
@@ -27,6 +28,8 @@ export async function runToGate(
   wire: Wire,
   options: { readonly stop: AbortSignal; readonly report: (event: GateReport) => void },
 ): Promise<number> {
+  const token = readSecret({ kind: 'file', path: to.tokenFile }, {})
+  if (!token.ok) throw new GateError('config_invalid', `--token-file: ${token.why}`)
   const url = new URL(`/mcp/${to.name}`, to.url).href
   const upstream = createUpstream({
     name: to.name,
