@@ -1,6 +1,6 @@
 /**
  * `wrap` with a crash point: at the named seam, passed so many times, gate, server or client is gone. The client is
- * the test: it is told on stderr, and the seam waits until the client has closed its ends. Run by mcp-wrap-crash.test.ts.
+ * the test: it is told on stderr, and the seam waits until the client has closed its ends. Run by mcp-wrap-crash.long.test.ts.
  */
 import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { DEFAULT_TERMS } from '../../../dist/app/mcp/served.js'
