@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Lines } from '../../core/mcp/lines.js'
 import {
   errorOctets,
   notificationOctets,
@@ -28,7 +29,6 @@ export type Conversation = {
 const ANSWER_MS = 60_000
 const GRACE_MS = 3_000
 const KEPT_TALK = 2_000
-const LINE_FEED = 0x0a
 
 export function converse({ command, args }: ServerCommand): Conversation {
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -63,12 +63,7 @@ export function converse({ command, args }: ServerCommand): Conversation {
   child.stderr.on('data', (chunk) => {
     talk = `${talk}${chunk}`.slice(-KEPT_TALK)
   })
-  eachLine(child.stdout, (line) => {
-    if (line === null) {
-      end('the server sent a line of more than 16 MiB')
-      child.kill('SIGKILL')
-      return
-    }
+  const lines = new Lines(MAX_LIST_BYTES, (line) => {
     const read = readMessage(line, MAX_LIST_BYTES)
     // Some servers talk on stdout too; what is no message answers nothing.
     if (!read.ok) return
@@ -80,6 +75,11 @@ export function converse({ command, args }: ServerCommand): Conversation {
       waiting.get(message.id.key)?.(message.body)
       waiting.delete(message.id.key)
     }
+  })
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (lines.push(chunk)) return
+    end('the server sent a line of more than 16 MiB')
+    child.kill('SIGKILL')
   })
 
   return {
@@ -119,32 +119,6 @@ async function within(event: Promise<void>, ms: number): Promise<boolean> {
   const inTime = await Promise.race([event.then(() => true), late])
   timer.abort()
   return inTime
-}
-
-/** Lines without their line feed; null for one that is too long, after which nothing is read. */
-function eachLine(stream: NodeJS.ReadableStream, take: (line: Uint8Array | null) => void): void {
-  let parts: Buffer[] = []
-  let held = 0
-  let over = false
-  stream.on('data', (chunk: Buffer) => {
-    let from = 0
-    for (
-      let at = chunk.indexOf(LINE_FEED);
-      at !== -1 && !over;
-      at = chunk.indexOf(LINE_FEED, from)
-    ) {
-      const line = Buffer.concat([...parts, chunk.subarray(from, at)])
-      parts = []
-      held = 0
-      from = at + 1
-      if (line.length > 0) take(line)
-    }
-    parts.push(chunk.subarray(from))
-    held += chunk.length - from
-    if (over || held <= MAX_LIST_BYTES) return
-    over = true
-    take(null)
-  })
 }
 
 /** What a client is asked while it only wants the list. */

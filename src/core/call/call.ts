@@ -83,7 +83,7 @@ export type McpCall = Common & {
   readonly definitionNotTold?: true
 }
 export type Definition = {
-  /** JSON-DIGEST of the definition. */
+  /** SHA-256 of the definition, as `core/mcp/definition.ts` writes it. */
   readonly digest: string
   /** The class that its annotations amount to. */
   readonly hinted: IrreversibilityClass

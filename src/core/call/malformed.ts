@@ -11,6 +11,8 @@ const WORDS = {
   body_too_slow: 'the body came too slowly',
   host_foreign: 'the header host names another machine',
   origin_foreign: 'the page that sent the request is of another site',
+  session_missing: 'it names no session; begin with initialize and send the Mcp-Session-Id it gave',
+  session_unknown: 'there is no such session, or it is over; begin with initialize',
   server_unknown: 'there is no such server here',
   message_not_json: 'the message is not strict UTF-8 JSON',
   message_names_twice: 'the message names a member twice',

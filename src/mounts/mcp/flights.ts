@@ -49,7 +49,6 @@ export function createFlights() {
     },
     ofClient: (key: string): Flight | undefined => byClient.get(key),
     withId: (id: number): Flight | undefined => byId.get(id),
-    all: (): readonly Flight[] => [...byId.values()],
   }
 }
 export type Flights = ReturnType<typeof createFlights>

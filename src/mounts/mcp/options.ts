@@ -9,7 +9,6 @@ import type { McpServer } from '../../ports/mcp.js'
 /** What this mount asks of the gate. */
 export type McpGate = Pick<
   Gate,
-  | 'identify'
   | 'govern'
   | 'collect'
   | 'withdraw'

@@ -107,7 +107,14 @@ describe('who calls', () => {
     expect((await stand.send({ method: 'DELETE', token: OTHER, headers })).status).toBe(404)
     expect((await stand.send({ headers, body })).json.result.content[0].text).toBe('x')
     expect((await stand.send({ method: 'DELETE', headers })).status).toBe(204)
-    expect((await stand.send({ headers, body })).status).toBe(404)
+    const { got, verdicts } = await recorded(() => stand.send({ headers, body }))
+    expect([got.status, verdicts]).toEqual([404, ['denied']])
+  })
+
+  it('needs a session to call in, and a call without one is on record', async () => {
+    const body = rpc('tools/call', { name: 'echo', arguments: { text: 'x' } })
+    const { got, verdicts } = await recorded(() => stand.send({ body }))
+    expect([got.status, got.json.error.code, verdicts]).toEqual([400, -32600, ['denied']])
   })
 
   it('may have only so many sessions at once', async () => {

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Header } from '../../../core/call/call.js'
-import { type Message, readMessage } from '../../../core/mcp/message.js'
+import { errorOctets, type Message, readMessage } from '../../../core/mcp/message.js'
 import { metaOf } from '../../../core/mcp/meta.js'
-import { malformed, protocolError } from '../call/answer.js'
+import { malformed } from '../call/answer.js'
 import { recordUnread } from '../call/unread.js'
 import { toldBy } from '../client.js'
 import type { McpOptions, Reply, Sender, Served } from '../options.js'
@@ -40,13 +40,29 @@ export async function answerPost(
     return sendReply(res, malformed(answer, fault, message.id), true)
   }
   const found = sessionFor(message, modern, headers, agent, served, sessions)
-  if (found.kind === 'refused') return sendReply(res, found.reply, modern)
+  const to = message.kind === 'request' ? message.id : null
+  if (found.kind === 'full') {
+    const said = JSON.stringify({ code: -32600, message: FULL })
+    const reply = { octets: errorOctets(to, said), status: 429, problem: null, code: -32600 }
+    return sendReply(res, reply, modern)
+  }
+  if (found.kind === 'refused') {
+    // It could have been a call: then it is on record, as every answer to one.
+    const answer = await recordUnread(found.fault, served.name, sender, gate)
+    return sendReply(res, { ...malformed(answer, found.fault, to), status: found.status }, modern)
+  }
   return exchange(octets, message, found.session, sender, res, { modern, fresh: found.fresh })
 }
 
 type Found =
   | { readonly kind: 'found'; readonly session: HttpSession; readonly fresh: boolean }
-  | { readonly kind: 'refused'; readonly reply: Reply }
+  | {
+      readonly kind: 'refused'
+      readonly fault: 'session_missing' | 'session_unknown'
+      readonly status: number
+    }
+  /** The agent has as many as one may have. */
+  | { readonly kind: 'full' }
 
 function sessionFor(
   message: Message,
@@ -58,24 +74,20 @@ function sessionFor(
 ): Found {
   if (modern) return { kind: 'found', session: sessions.shared(agent, served), fresh: false }
   const id = headerOf(headers, 'mcp-session-id')
-  const refused = (status: number, said: string): Found => {
-    const to = message.kind === 'request' ? message.id : { text: 'null', key: '' }
-    return { kind: 'refused', reply: { ...protocolError(to, -32600, said), status } }
-  }
-  if (id === null) {
-    const begins = message.kind === 'request' && BEGINNING.has(message.method)
-    if (!begins) return refused(400, 'Begin with initialize, and send the Mcp-Session-Id it gave.')
-    const session = sessions.open(agent, served)
+  if (id !== null) {
+    const session = sessions.find(id, agent, served.name)
     return session === null
-      ? refused(429, 'You have as many sessions as one agent may have; close one with DELETE.')
-      : { kind: 'found', session, fresh: true }
+      ? { kind: 'refused', fault: 'session_unknown', status: 404 }
+      : { kind: 'found', session, fresh: false }
   }
-  const session = sessions.find(id, agent, served.name)
-  return session === null
-    ? refused(404, 'There is no such session, or it is over; begin with initialize.')
-    : { kind: 'found', session, fresh: false }
+  if (message.kind !== 'request' || message.method !== 'initialize') {
+    return { kind: 'refused', fault: 'session_missing', status: 400 }
+  }
+  const session = sessions.open(agent, served)
+  return session === null ? { kind: 'full' } : { kind: 'found', session, fresh: true }
 }
-const BEGINNING: ReadonlySet<string> = new Set(['initialize'])
+
+const FULL = 'You have as many sessions as one agent may have; close one with DELETE.'
 
 async function exchange(
   octets: Uint8Array,

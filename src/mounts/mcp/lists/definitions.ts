@@ -77,7 +77,6 @@ export function createDefinitions(
       }
       return known.get(tool) ?? (told ? null : 'not_told')
     },
-    known: (tool: string): ToolDefinition | null => known.get(tool) ?? null,
     inCall: (tool: ToolDefinition | null): Definition | null =>
       tool === null ? null : { digest: tool.digest, hinted: tool.hinted, trusted },
   }
