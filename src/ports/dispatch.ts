@@ -26,7 +26,13 @@ export type Dispatched = {
   readonly observation: Observation
   /** The whole response, when it was held: kept for replay and for `capture: full`. */
   readonly held: HeldResponse | null
+  /** What left, as the adapter wrote it; absent where the gate itself wrote nothing. */
+  readonly wrote?: Wrote
 }
+/** The very octets that were handed to the socket or pipe. */
+export type Wrote =
+  | { readonly kind: 'http'; readonly head: string; readonly body: Uint8Array }
+  | { readonly kind: 'mcp'; readonly octets: Uint8Array }
 export type HeldResponse = {
   readonly status: number
   readonly headers: readonly Header[]

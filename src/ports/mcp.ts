@@ -67,6 +67,8 @@ export type McpControl = {
   readonly totalMs: number
   /** Aborts when nobody waits for the answer any more: what was sent ends as cut. */
   readonly signal?: AbortSignal | undefined
+  /** Told the octets that are handed to the pipe or socket, when they are. */
+  wrote?(octets: Uint8Array): void
   /** The tool's rule on connections over HTTP; absent: fresh. */
   readonly connection?: 'fresh' | 'pooled' | undefined
 }

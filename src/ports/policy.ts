@@ -18,6 +18,27 @@ export type PolicyRequest = {
   readonly irreversibility: string
   readonly args: { readonly [name: string]: CedarValue }
   readonly approval: { readonly granted: boolean }
+  /** What the agent declared (seed intent-declaration-primitive-01 §5.4); absent where nothing was. */
+  readonly idp?: PolicyIntent
+  /** Absent where no mandate was shown. */
+  readonly mandate?: PolicyMandate
+}
+/** Null: the declaration has no such member. Never a stub of a thin one: policies must not be satisfied by it. */
+export type PolicyIntent = {
+  readonly profile: 'IDP_STANDARD' | 'IDP_THIN'
+  readonly reasoning_type: string | null
+  /** A decimal of at most four digits behind the point. */
+  readonly confidence_level: string | null
+  readonly hem_urgency: string | null
+  readonly goal_id: string | null
+  readonly mission_ref: string | null
+}
+export type PolicyMandate = {
+  readonly id: string
+  readonly issuer: string
+  readonly mission_ref: string | null
+  /** How many principals stand in its delegation chain. */
+  readonly depth: number
 }
 /** All that a policy's head can ask about. */
 export type PolicyScopeRequest = Pick<PolicyRequest, 'principal' | 'roles' | 'action' | 'resource'>

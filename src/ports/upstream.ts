@@ -27,6 +27,8 @@ export type DispatchControl = {
   /** Asked once, just before the first byte is written. */
   stillAllowed(): boolean
   readonly signal?: AbortSignal | undefined
+  /** Told what is handed to the socket, when it is. */
+  wrote?(head: string, body: Uint8Array): void
 }
 export type UpstreamStats = {
   readonly idle: number

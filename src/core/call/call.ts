@@ -1,4 +1,5 @@
 import type { IrreversibilityClass } from '../capsule/registries.js'
+import type { Declared } from '../intent/model.js'
 import type { Malformed } from './malformed.js'
 
 /** One call as a mount read it. Nothing has been decided about it; nothing in it is normalised. */
@@ -15,6 +16,18 @@ export type Caller = {
   readonly asserted: string | null
   /** Where the bytes came from; used by the pre-identity limiter only. */
   readonly source: string
+  /** What may prove that the sender holds the key a mandate is bound to; absent where nothing was shown. */
+  readonly proof?: Proof
+}
+export type Proof = {
+  /** The DPoP header (RFC 9449); null: there was none. */
+  readonly dpop: string | null
+  /** SHA-256 of the verified client certificate, base64url (RFC 8705); null: there was none. */
+  readonly certificate: string | null
+  readonly method: string
+  /** Host header and path, without query: what `htu` has to say. */
+  readonly host: string
+  readonly path: string
 }
 
 type Common = {
@@ -26,6 +39,8 @@ type Common = {
   readonly waitSeconds: number
   /** Whether the caller has disconnected; absent where a mount cannot know. */
   readonly callerLeft?: () => boolean
+  /** Intent and mandate; absent where the call brought neither. */
+  readonly declared?: Declared
 }
 
 export type ReadBody = { readonly kind: 'read'; readonly bytes: Uint8Array }

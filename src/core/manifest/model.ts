@@ -13,6 +13,7 @@ export type Manifest = {
   readonly default: { readonly no_match: 'deny' }
   /** Name of the upstream in gate.yaml these tools live on. */
   readonly upstream: string
+  readonly object?: ObjectModel
   /** First match wins. */
   readonly rules: readonly ToolRule[]
   readonly constraints: { readonly [id: string]: Constraint }
@@ -110,6 +111,25 @@ export type ToolRule = {
   readonly subject?: string
   readonly constraints: readonly string[]
   readonly hitl?: Hitl
+  /** Whether a call says what it is about to do. Absent: neither intent nor mandate is read. */
+  readonly intent?: 'required' | 'optional'
+  /** Thin declarations are refused (seed intent-declaration-primitive-01 §7). */
+  readonly thin?: 'refuse'
+  /** Refused where another principal's mandate last changed the object. */
+  readonly cross_principal?: 'refuse'
+}
+
+/** The governed objects of a manifest's tools: one kind, its states, and which action leads where. */
+export type ObjectModel = {
+  readonly type: string
+  /** `{order}`, or `booking:{id}`: which object a call is about, from its arguments (core/intent/object.ts). */
+  readonly id: string
+  /** The first is where an object begins. */
+  readonly states: readonly string[]
+  /** By Cedar action. An action without one is possible in every state and changes none. */
+  readonly transitions: {
+    readonly [action: string]: { readonly from: readonly string[]; readonly to: string }
+  }
 }
 
 export type Hitl = {
