@@ -5,6 +5,7 @@
 export const TENANT_USES = {
   voter: 'who voted, granted, halted, resumed, accepted a tool or erased, as a line names them',
   subject: 'whose evidence was erased, as a line names them',
+  principal: 'the human principal of a mandate, as a line names them',
   reason: 'the salt of a reason',
   'call-identity': 'which call a refusal is about, however it is spelt',
   source: 'the network address of refused connections',

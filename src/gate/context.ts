@@ -3,20 +3,23 @@ import type { Call, ReadCall } from '../core/call/call.js'
 import type { By } from '../core/capsule/input.js'
 import type { Capsule, ConstraintRecord, Mode, Octets } from '../core/capsule/model.js'
 import type { Crypto } from '../core/crypto/crypto.js'
+import type { Committed, Mandate } from '../core/intent/model.js'
 import type { SignedHead } from '../core/journal/head.js'
-import type { Hitl, Manifest, ToolRule } from '../core/manifest/model.js'
+import type { Hitl, Manifest, ObjectModel, ToolRule } from '../core/manifest/model.js'
 import type { LoadedManifest, Router } from '../core/manifest/route/match.js'
 import type { Args, NotJudged, NotRead } from '../core/manifest/route/read-result.js'
 import type { PublicKeyRecord } from '../core/statement/keys.js'
 import type { Clock, Ids, Timer } from '../ports/clock.js'
 import type { Evidence, EvidencePart } from '../ports/evidence.js'
-import type { Identified, Identity } from '../ports/identity.js'
+import type { Identified, Identity, Mandates } from '../ports/identity.js'
 import type { Journal, Line } from '../ports/journal.js'
+import type { OneTimeEncryption } from '../ports/one-time.js'
 import type { PolicyDecision, PolicyEngine } from '../ports/policy.js'
 import type { Signer } from '../ports/signer.js'
 import type { Approval, BudgetClaim, BudgetReading, State } from '../ports/state.js'
 import type { TenantKeys } from '../ports/tenant.js'
-import type { Ending } from './govern/exit.js'
+import type { Ending, Refused } from './govern/exit.js'
+import type { Advice } from './intent/advice.js'
 import type { Halts } from './operate/halt.js'
 
 /** What judges calls. Replaced as a whole, never changed; each has the next `generation`. */
@@ -42,6 +45,11 @@ export type Parts = {
   readonly timer: Timer
   readonly ids: Ids
   readonly identity: Identity
+  readonly mandates: Mandates
+  readonly oneTime: OneTimeEncryption
+  readonly intents: IntentRules
+  /** How often a session is told what else it may do. */
+  readonly advice: Advice
   /** Keyed digests, so that guessable values cannot be guessed from them (seed §13). */
   readonly tenant: TenantKeys
   readonly world: () => World
@@ -50,6 +58,8 @@ export type Parts = {
   readonly approvals: boolean
   /** How many items one agent may have open: a looping agent must not flood the approvers. */
   readonly openPerAgent: number
+  /** The same of one session. */
+  readonly openPerSession: number
   /** `explain`: a refused agent also gets the operator's own words, where there are any (DESIGN §7). */
   readonly denyDetail: 'code' | 'explain'
   /** Each durable line in journal order, after the state has it. */
@@ -62,7 +72,21 @@ export type Parts = {
   readonly seam: (name: Seam) => void | Promise<void>
 }
 
+/** What an operator says of declarations (gate.yaml `intent`). */
+export type IntentRules = {
+  /** What becomes of declarations with marks of personal data (seed intent-declaration-primitive-01 §9). */
+  readonly pii: 'reject' | 'flag' | 'off'
+  /** How far an agent's time may be from the gate's. */
+  readonly skewSeconds: number
+  /** So many declarations of another mission stop a session (§5.2 g). */
+  readonly missionMismatches: number
+  /** False: every declaration is restricted, whatever it says itself (§4.2). */
+  readonly auditAccessible: boolean
+}
+
 export type Seam =
+  | 'before_declaration'
+  | 'after_declaration'
   | 'before_intent'
   | 'after_intent'
   | 'before_first_byte'
@@ -109,13 +133,35 @@ export type Matched = Recognized & {
   readonly requestOctets: Octets
 }
 export type Admitted = Matched & { readonly agent: Agent }
-export type Constrained = Admitted & {
+/** A declaration of this call, on record; `written` resolves when that is durable. */
+export type OnRecord = Committed & {
+  /** As it was received; null where the call goes on by itself, after a wait. */
+  readonly received: Uint8Array | null
+  readonly written: Promise<void>
+}
+/** The governed object a call is about, as it was when the call was judged. */
+export type Governed = {
+  /** Null: the manifest gives its objects no states. */
+  readonly model: ObjectModel | null
+  readonly soId: string
+  /** Null: nothing is on record of it; `unknown` after an outcome that was not seen. */
+  readonly state: string | null
+}
+/** All null where the tool asks for no declaration, or the call brought none and need not. */
+export type Intended = Admitted & {
+  readonly intent: OnRecord | null
+  readonly mandate: Mandate | null
+  readonly object: Governed | null
+}
+export type Constrained = Intended & {
   readonly records: readonly ConstraintRecord[]
   readonly evidence: readonly EvidencePart[]
   /** Windowed constraints, decided at `reserve` where the reservation is atomic. */
   readonly claims: readonly BudgetClaim[]
   /** Constraints that want a human instead of a block. */
   readonly asking: readonly string[]
+  /** A constraint blocks the call, which waits for a person all the same, because its agent demands one. */
+  readonly stopped: Refused | null
 }
 /** The request to a human that this call is about, as it was when the call was judged. */
 export type Item =

@@ -56,9 +56,10 @@ export type Evidence = {
    * MUST be durable before it resolves, and MUST have handed its bytes to the kernel before the bytes of any
    * journal line appended after it, so that after kill -9 evidence precedes the capsule that commits to it.
    * MUST refuse a part whose digest is not its own. MUST accept `urgent` records (conclusions of calls already
-   * dispatched) out of the reserve when the disk is full.
+   * dispatched) out of the reserve when the disk is full. A record `withNext` may wait for the next write, as a
+   * journal's entries may.
    */
-  put(record: EvidenceRecord, options?: { urgent?: boolean }): Promise<void>
+  put(record: EvidenceRecord, options?: { urgent?: boolean; withNext?: boolean }): Promise<void>
   /** All parts of all the action's records, oldest first; those erased are left out while others remain. */
   byAction(actionId: string): Promise<Found<readonly EvidencePart[]>>
   byDigest(digest: string): Promise<Found<EvidencePart>>

@@ -56,11 +56,12 @@ export type Journal = {
    * MUST NOT resolve before all the lines are durable, totally ordered and covered by a signed head; entries of
    * one call MUST be adjacent. MUST reject, leaving no part of them behind for a later reader, if they cannot be written.
    * MUST accept `urgent` entries (conclusions of calls already dispatched) out of the preallocated
-   * reserve when the disk is full.
+   * reserve when the disk is full. Entries `withNext` have their place in the order at once, and may wait
+   * for the next append before they are written: whoever gives them MUST give another.
    */
   append(
     entries: readonly JournalEntry[],
-    options?: { urgent?: boolean },
+    options?: { urgent?: boolean; withNext?: boolean },
   ): Promise<readonly Appended[]>
   /** The timestamp the next line may carry: now, but never before the last line's. */
   timestamp(): string

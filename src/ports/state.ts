@@ -80,6 +80,10 @@ export type Approval = {
   readonly reminded: number
   /** Which call it asks about, however it is spelt (HMAC); null on lines of 0.1. */
   readonly callIdentity: string | null
+  /** The session whose step the call is; absent where it is of none. */
+  readonly sessionId?: string
+  /** `session`: decided is whether the session goes on; `call`: the session waits for this call. */
+  readonly holds?: 'session' | 'call'
   /** Until when a person's refusal stands: no human is asked again before. Null where none stands. */
   readonly refusedUntil: string | null
   readonly state:
@@ -117,6 +121,63 @@ export type Pin = {
   /** The digest that the server was last seen to describe it by, where that is another; null: none. */
   readonly changed: string | null
 }
+/** A session of one agent (seed intent-declaration-primitive-01 §4.2), as the lines so far established it. */
+export type Session = {
+  readonly sessionId: string
+  readonly agent: string
+  readonly openedAt: string
+  /** When it was last used, as the lines say. */
+  readonly usedAt: string
+  /** The step committed last; 0 before the first. */
+  readonly lastStep: number
+  /** Declarations that named another mission, since it was opened or resumed. */
+  readonly mismatches: number
+  /** The commitment gap that stopped it; null: none did, or a person resumed it. */
+  readonly gap: string | null
+  /** Mandates shown in it. */
+  readonly mandates: readonly string[]
+  /** What people are asked before it goes on; null: nothing. */
+  readonly heldBy: string | null
+}
+export type CommitRequest = {
+  readonly sessionId: string
+  readonly agent: string
+  /** The mandate's object: ids are unique within it. */
+  readonly soId: string
+  readonly idpId: string
+  readonly step: number
+  readonly mandateId: string
+  readonly actionId: string
+  readonly at: number
+}
+export type CommitOutcome =
+  | {
+      readonly kind: 'committed'
+      /** The lines that have to say so come first. */
+      readonly opens: boolean
+      readonly presents: boolean
+      /** People are asked something first; what was declared is on record all the same. */
+      readonly heldBy: string | null
+    }
+  /** The action that brought the same id; null where it is no longer known. */
+  | { readonly kind: 'duplicate'; readonly actionId: string | null }
+  | { readonly kind: 'step'; readonly last: number }
+  | { readonly kind: 'session'; readonly why: 'over' | 'idle' | 'foreign' }
+/** Where a governed object is; null: not known, until an operator says. */
+export type ObjectState = {
+  readonly state: string | null
+  /** Pseudonym of the principal whose mandate changed it last. */
+  readonly principal: string | null
+}
+/** What a call stands on that may end while it is judged. */
+export type Standing = {
+  readonly sessionId: string
+  readonly mandateId: string
+  readonly missionRef: string | null
+  /** The approval the call runs under: it holds the session for this very call. */
+  readonly approvalId: string | null
+}
+
 export type Claimed =
   | { readonly kind: 'claimed' }
   /** `settled` resolves when the holder has given it up. */
@@ -138,10 +199,43 @@ export type State = {
    */
   claim(name: string, by: string): Promise<Claimed>
   /**
-   * Whether `by` may open one more approval of the agent: fewer than `most` are open or about to be.
-   * MUST be atomic across processes; `by` counts until its approval is open or it calls `unclaim`.
+   * Whether `by` may open one more approval of the agent, and of its session: fewer than `most` are open or about
+   * to be. MUST be atomic across processes; `by` counts until its approval is open or it calls `unclaim`.
    */
-  claimOpening(agent: string, by: string, most: number): Promise<boolean>
+  claimOpening(
+    agent: string,
+    by: string,
+    most: number,
+    session?: { readonly sessionId: string; readonly most: number },
+  ): Promise<boolean>
+  /**
+   * One atomic compare-and-set over the id per object, the step per session, and the session's own state; a
+   * session that is not known begins with it. What is committed is so for every other call at once; it MUST
+   * be remembered for the lifetime of the object (seed intent-declaration-primitive-01 §8.4).
+   */
+  commitIntent(request: CommitRequest): Promise<CommitOutcome>
+  /** Takes back a commit whose line could not be written. */
+  releaseIntent(actionId: string): Promise<void>
+  /** Whether the id was committed for this object, and by which action, as far as that is known. */
+  committed(soId: string, idpId: string): Promise<{ readonly actionId: string | null } | null>
+  /** No step of the session is sent from here on; the line that says so follows. */
+  stopSession(sessionId: string): Promise<void>
+  /** One that is open. */
+  session(sessionId: string): Promise<Session | null>
+  /** Those open, oldest first. */
+  sessions(): Promise<readonly Session[]>
+  /** It was open once, and never will be again. */
+  isOver(sessionId: string): Promise<boolean>
+  isRevoked(mandateId: string): Promise<boolean>
+  /** The phase of a mission that is over or suspended; null: it may go on. */
+  mission(missionRef: string): Promise<string | null>
+  /** Null: nothing was ever said of the object. */
+  object(soId: string): Promise<ObjectState | null>
+  /**
+   * Whether session, mandate and mission still let the call go. MUST NOT throw or wait: it is asked just before
+   * the first byte of a call leaves.
+   */
+  stillStands(on: Standing): boolean
   /** Gives up all that `by` claimed; `settle` does the same for an action. */
   unclaim(by: string): Promise<void>
   /** Closed ones are kept until their deadline, so that a late caller learns how they ended. */

@@ -13,6 +13,8 @@ export type TenantKeys = {
   isVoter(pseudonym: string, name: string): boolean
   /** The subject whose evidence was erased, as a line may name it. */
   subjectTag(subject: string): string
+  /** The human principal of a mandate, as a line may name them. */
+  principal(name: string): string
   /** Of a reason's JCS: equal reasons have equal salts (seed agent-action-capsule-01 §5.4). */
   reasonSalt(reason: string): string
   callIdentity(call: string): string

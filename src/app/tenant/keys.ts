@@ -26,6 +26,7 @@ export function tenantKeys(secret: Uint8Array): TenantKeys {
     voter,
     isVoter: (pseudonym, name) => pseudonym === voter(name) || pseudonym === older.voter(name),
     subjectTag: hmac('subject'),
+    principal: hmac('principal'),
     reasonSalt: hmac('reason'),
     callIdentity: hmac('call-identity'),
     sourceHash: hmac('source'),

@@ -13,7 +13,14 @@ import {
  * its end: group commit, with every wake-up and every sync shared by all that wait.
  */
 export type Batcher = {
-  write(write: Write, transfer?: readonly ArrayBuffer[]): Promise<unknown>
+  write(
+    write: Write,
+    options?: {
+      readonly transfer?: readonly ArrayBuffer[]
+      /** It goes with the next write, in its place before that. */
+      readonly withNext?: boolean
+    },
+  ): Promise<unknown>
   request<M extends Method>(method: M, ...args: Parameters<Methods[M]>): ReturnType<Methods[M]>
   written(number: number, results: readonly Settled[]): void
   finished(number: number, result: Settled): void
@@ -67,13 +74,13 @@ export function createBatcher(worker: Worker, now: () => number): Batcher {
   }
 
   return {
-    write(write, transfer) {
+    write(write, { transfer, withNext = false } = {}) {
       if (gone !== null) return Promise.reject(gone)
       return new Promise((resolve, reject) => {
         writes.push(write)
         writers.push({ resolve, reject })
         if (transfer !== undefined) transfers.push(...transfer)
-        if (batches.size > 0 || due) return
+        if (withNext || batches.size > 0 || due) return
         // Evidence and the line that goes with it are ordered in one turn and go together.
         due = true
         updateRef()

@@ -123,11 +123,11 @@ function journalOf(
   }
   return {
     origin,
-    async append(entries, { urgent = false } = {}) {
+    async append(entries, { urgent = false, withNext = false } = {}) {
       const fault = entriesFault(entries)
       if (fault !== null) throw fault
       const order = { kind: 'append', entries: handedEntries(entries), urgent } as const
-      const lines = (await write(order)) as readonly Appended[]
+      const lines = (await write(order, { withNext })) as readonly Appended[]
       const last = lines.at(-1)?.head
       if (last !== undefined && last.seq > head.seq) head = { seq: last.seq, hash: last.hash }
       return lines
@@ -171,11 +171,12 @@ function evidenceOf(batcher: Batcher, thread: Thread, status: () => Status): Ope
     await thread.ended
   }
   return {
-    put(record, { urgent = false } = {}) {
+    put(record, { urgent = false, withNext = false } = {}) {
       if (closing !== null) return closed()
       const transfer: ArrayBuffer[] = []
       const packed = packRecord(record, transfer)
-      return batcher.write({ kind: 'put', record: packed, urgent }, transfer) as Promise<void>
+      const order = { kind: 'put', record: packed, urgent } as const
+      return batcher.write(order, { transfer, withNext }) as Promise<void>
     },
     byAction: remote('byAction'),
     byDigest: remote('byDigest'),

@@ -25,7 +25,7 @@ export type Stores = {
   readonly journal: Omit<OpenedJournal, 'extent' | 'append'> & {
     append(
       entries: readonly DriverEntry[],
-      options?: { urgent?: boolean },
+      options?: { urgent?: boolean; withNext?: boolean },
     ): ReturnType<Journal['append']>
   }
   readonly evidence: OpenedEvidence

@@ -43,7 +43,8 @@ export const document = s.record({
     body: s.nullable(s.anyText),
   }),
   routed_by: s.record({
-    kind: s.oneOf('policy', 'constraint'),
+    /** `agent`: it demands a person itself; `gate`: the gate stopped the session. */
+    kind: s.oneOf('policy', 'constraint', 'agent', 'gate'),
     ids: s.list(s.anyText),
     /** The operator's own words (`@reason`), never the agent's. */
     reason: s.nullable(s.anyText),
@@ -58,6 +59,13 @@ export const document = s.record({
   request_digest: s.digest,
   policy_digest: s.digest,
   manifest_digest: s.digest,
+  /** The session the call is a step of; `session`: what is asked is whether that goes on. */
+  session_id: s.optional(s.text),
+  holds: s.optional(s.oneOf('session', 'call')),
+  /** What the agent declared, in its own words, which the gate has not checked; and the record of a gap. */
+  idp_summary: s.optional(s.json),
+  /** False: policy or a constraint refuses the call whatever is decided. */
+  approval_lifts: s.optional(s.flag),
   /** The document's digest is public; its content must not be guessable from it (seed §13). */
   salt: s.text,
 })

@@ -10,6 +10,9 @@ export const amountsContext = (actionId: string, budgets: Claims): string =>
     actionId,
   )
 
+/** What an encrypted declaration is bound to: its own event, and the octets that came. */
+export const intentContext = (eventId: string, digest: string): string => `${eventId}\n${digest}`
+
 /** What a standing grant's encrypted bounds are bound to. */
 export const boundsContext = (grant: {
   readonly grant: string

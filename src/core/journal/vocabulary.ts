@@ -3,6 +3,7 @@ import * as s from '../json/shape.js'
 import type { LineVersion } from './line.js'
 import { APPROVAL_LINES } from './lines/approval.js'
 import { CALL_LINES } from './lines/call.js'
+import { INTENT_LINES } from './lines/intent.js'
 import { SIGNATURE } from './lines/line-type.js'
 import { MCP_LINES } from './lines/mcp.js'
 import { OPERATE_LINES } from './lines/operate.js'
@@ -11,7 +12,13 @@ import { OPERATE_LINES } from './lines/operate.js'
  * Every type of line the journal knows, with its members (DESIGN §5). Writers, folds, recovery, readers and
  * the verifier all take a line's members from here; docs/journal.md is made from it.
  */
-export const LINES = { ...CALL_LINES, ...APPROVAL_LINES, ...OPERATE_LINES, ...MCP_LINES } as const
+export const LINES = {
+  ...CALL_LINES,
+  ...APPROVAL_LINES,
+  ...OPERATE_LINES,
+  ...MCP_LINES,
+  ...INTENT_LINES,
+} as const
 
 export type LineType = keyof typeof LINES
 export type SignedType = {

@@ -1,4 +1,5 @@
 import type { Plain } from '../json/value.js'
+import { idpCode, isReject } from './idp.js'
 import { type Code, TABLE, UNRECORDED, type UnrecordedCode } from './table.js'
 
 /** RFC 9457 problem document with the Enriched DENY members; no policy text, threshold or policy id ever. */
@@ -13,12 +14,18 @@ export type Problem = {
   readonly action_id?: string
   readonly capsule_id?: string
   readonly dispatched: boolean
-  readonly idp_received: null
+  /** Seed intent-declaration-primitive-01 §5.2, §6.1. */
+  readonly result: 'DENY' | 'REJECT' | 'SESSION_HEM_PENDING' | 'ERROR'
+  /** The code of a REJECT. */
+  readonly error_code?: string
+  /** The declaration as it was received; null where none was, or none that counted. */
+  readonly idp_received: Plain
   readonly deny_code: string
   readonly deny_reason: string
   readonly available_actions: readonly string[]
-  readonly suggested_paths: readonly string[]
+  readonly suggested_paths: readonly Plain[]
   readonly hem_available: boolean
+  readonly timestamp?: string
   readonly [extra: string]: Plain | undefined
 }
 
@@ -39,6 +46,7 @@ export function problem(code: Code, status: number, ids: ProblemIds, extra: Extr
     action_id: ids.actionId,
     capsule_id: ids.capsuleId,
     dispatched: effect !== 'none',
+    result: resultOf(code),
     ...denied(code, TABLE[code]),
     ...extra,
   }
@@ -52,6 +60,7 @@ export function unrecordedProblem(code: UnrecordedCode, actionId?: string): Prob
     verdict: null,
     ...(actionId === undefined ? {} : { action_id: actionId }),
     dispatched: code === 'record_lost',
+    result: 'ERROR',
     ...denied(code, row),
   }
 }
@@ -65,11 +74,22 @@ const described = (code: string, status: number, { said, instead }: Texts) => ({
   detail: `${said} ${instead}`,
 })
 
-const denied = (code: string, { said }: Texts) => ({
-  idp_received: null,
-  deny_code: code,
-  deny_reason: said,
-  available_actions: [],
-  suggested_paths: [],
-  hem_available: false,
-})
+function resultOf(code: Code): Problem['result'] {
+  if (isReject(code)) return 'REJECT'
+  const { verdict, effect, status } = TABLE[code]
+  if (status === 202) return 'SESSION_HEM_PENDING'
+  return verdict === 'engine_failure' || effect !== 'none' ? 'ERROR' : 'DENY'
+}
+
+function denied(code: string, { said }: Texts) {
+  const denyCode = idpCode(code, `${PAGES}${code}`)
+  return {
+    ...(isReject(code) ? { error_code: denyCode } : {}),
+    idp_received: null,
+    deny_code: denyCode,
+    deny_reason: said,
+    available_actions: [],
+    suggested_paths: [],
+    hem_available: false,
+  }
+}

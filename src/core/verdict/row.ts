@@ -56,3 +56,5 @@ export const blocked = (status: number, mounts: readonly Mount[], text: Text) =>
   row('blocked', 'none', status, mounts, text)
 export const broken = (status: number, mounts: readonly Mount[], text: Text) =>
   row('engine_failure', 'none', status, mounts, text)
+
+export const SAFE_TO_RETRY = 'Nothing was dispatched; it is safe to try again later.'

@@ -1,3 +1,4 @@
+import { DECLARE_ROWS, SESSION_ROWS } from './intent-rows.js'
 import {
   blocked,
   broken,
@@ -17,11 +18,11 @@ import {
   REPORTED,
   type Row,
   row,
+  SAFE_TO_RETRY,
 } from './row.js'
 
 const FIX_AND_RESEND = 'Correct the request and send it again; nothing was dispatched.'
 const ASK_OPERATOR = 'Do not retry unchanged; choose another action or ask the operator.'
-const SAFE_TO_RETRY = 'Nothing was dispatched; it is safe to try again later.'
 const UNKNOWN_OUTCOME =
   'The tool may have acted: do not retry without the same Idempotency-Key; check the tool first.'
 
@@ -94,6 +95,8 @@ export const TABLE = {
     'An operator has halted this agent, tool or everything.',
     'Stop and wait; only an operator can resume.',
   ]),
+  // declare
+  ...DECLARE_ROWS,
   // constrain
   constraint_failed: blocked(403, EVERYWHERE, [
     "The call does not satisfy one of the operator's constraints.",
@@ -152,6 +155,8 @@ export const TABLE = {
     'Nobody decided this call in time, or its approval was not used in time.',
     'Send the call again if it is still needed; a person will be asked anew.',
   ]),
+  // what stops a session, and how that ends
+  ...SESSION_ROWS,
   call_cancelled: denied(409, MCP, [
     'The caller cancelled the call before it was sent.',
     'Send it again if it is needed after all; nothing was dispatched.',
@@ -279,5 +284,9 @@ export type TransitionCode =
   | 'approval_escalated'
   | 'approval_expired'
   | 'approval_timed_out'
+  | 'session_escalated'
+  | 'session_unattended'
+  | 'session_resumed'
+  | 'session_ended'
 /** Rows that end a call before one byte left. */
 export type RefusalCode = Exclude<RowsWith<'none'>, TransitionCode>

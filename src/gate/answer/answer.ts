@@ -1,7 +1,9 @@
+import type { Declared } from '../../core/intent/model.js'
 import { type Problem, problem, unrecordedProblem } from '../../core/verdict/problem.js'
 import { type Code, TABLE, type UnrecordedCode } from '../../core/verdict/table.js'
 import type { Dispatched, HeldResponse } from '../../ports/dispatch.js'
 import type { Identified } from '../../ports/identity.js'
+import type { OnRecord } from '../context.js'
 import type { Details, Ending } from '../govern/exit.js'
 
 /**
@@ -23,7 +25,13 @@ export type Executed = Recorded & { readonly kind: 'executed'; readonly dispatch
 export type Refusal = Recorded & WithProblem & { readonly kind: 'refused' }
 /** A person is asked about the call: by this very call, or (`joined`) since an earlier one. */
 export type Waiting = Asked<'pending'> | Asked<'joined'>
-type Asked<Kind> = Recorded & WithProblem & { readonly kind: Kind; readonly approvalId: string }
+type Asked<Kind> = Recorded &
+  WithProblem & {
+    readonly kind: Kind
+    readonly approvalId: string
+    /** The call's own declaration, which is on record: it is not committed again when the call goes on. */
+    readonly declared?: Declared
+  }
 /** An earlier action's recorded response; the ids are that action's. */
 export type Replay = ToCaller & Ids & { readonly kind: 'replayed'; readonly response: HeldResponse }
 /** No capsule could be written. `record_lost`: nothing of the tool's response may be released. */
@@ -42,10 +50,20 @@ export function answerTo(ending: Ending, capsuleId: string): Answer {
         : refusal(code, ids, {}, caller)
     }
     case 'asked':
-      return waiting('pending', actionId, ids, ending.details, caller)
+      return {
+        ...waiting('pending', actionId, ids, ending.details, caller),
+        ...committedOf(ending.known.intent),
+      }
     case 'refused':
       return refusal(ending.code, ids, ending.details, caller)
   }
+}
+
+/** As a waiting call carries it on. */
+export const committedOf = (intent: OnRecord | null | undefined): { declared?: Declared } => {
+  if (intent == null) return {}
+  const { mandate, eventId, digest } = intent
+  return { declared: { kind: 'committed', intent: intent.intent, mandate, eventId, digest } }
 }
 
 export function refusal(code: Code, ids: Ids, details: Details, caller: Identified): Refusal {

@@ -24,7 +24,9 @@ export async function afterWaiting(
 ): Promise<Answer> {
   const { approvalId: id, caller } = pending
   const approval = await decided(id, Math.min(call.waitSeconds, MOST_SECONDS) * 1000, parts)
-  const retry = { ...call, approvalId: id, waitSeconds: 0 }
+  const { declared } = pending
+  const own = declared === undefined ? {} : { declared }
+  const retry = { ...call, ...own, approvalId: id, waitSeconds: 0 }
   if (approval === null) return pending
   const { state } = approval
   switch (state.kind) {
@@ -83,10 +85,12 @@ export function stillWaiting(
   kind: Waiting['kind'],
   { approvalId, opened, state, deadline }: Approval,
   caller: Identified,
+  own: Pick<Waiting, 'declared'> = {},
 ): Waiting {
   const at = state.kind === 'approved' ? 'approved' : 'pending'
   const ids = { actionId: approvalId, capsuleId: opened }
-  return waiting(kind, approvalId, ids, pendingDetails(approvalId, at, deadline.at), caller)
+  const details = pendingDetails(approvalId, at, deadline.at)
+  return { ...waiting(kind, approvalId, ids, details, caller), ...own }
 }
 
 /** The ids are those of the person's refusal. */

@@ -9,7 +9,10 @@ import type { JournalEntry } from '../../ports/journal.js'
 import type { Approval } from '../../ports/state.js'
 import type { Authorized, Parts } from '../context.js'
 import { freeze } from '../evidence/frozen.js'
+import { decide } from '../govern/authorize.js'
 import { type Asked, type Details, type Exit, refuse } from '../govern/exit.js'
+import { demandsPerson, URGENCY_RECORD } from '../intent/demands-person.js'
+import { summaryOf } from '../intent/summary.js'
 import { signed } from '../signed-event.js'
 import { identityOf, olderIdentityOf } from './call-identity.js'
 import { isStale, mayClose } from './find.js'
@@ -43,9 +46,11 @@ export async function askHuman(authorized: Authorized, parts: Parts): Promise<Ex
   }
   // If another action is closing it, the new item is opened beside the one that is ending.
   const over = current !== null && (await mayClose(current, actionId, parts)) ? current : null
-  const { openPerAgent: threshold } = parts
+  const { openPerAgent: threshold, openPerSession: most } = parts
+  const sessionId = authorized.intent?.intent.sessionId
+  const session = sessionId === undefined ? undefined : { sessionId, most }
   // An item that supersedes another does not add to the count.
-  if (over === null && !(await state.claimOpening(agent.agent, actionId, threshold))) {
+  if (over === null && !(await state.claimOpening(agent.agent, actionId, threshold, session))) {
     const details = { retry_after_seconds: RETRY_SECONDS }
     return refuse(authorized, 'approvals_exhausted', { threshold }, details)
   }
@@ -119,8 +124,23 @@ function documentOf(authorized: Authorized, parts: Parts): ApprovalDocument {
     request_digest: authorized.requestDigest,
     policy_digest: world.policy.digest,
     manifest_digest: authorized.manifestDigest,
+    ...declaredIn(authorized, parts),
     salt: hex(parts.ids.random(16)),
   })
+}
+
+/** The agent's own words, for people to weigh; and whether their word can lift what is in the way. */
+function declaredIn(
+  authorized: Authorized,
+  parts: Parts,
+): Pick<ApprovalDocument, 'idp_summary' | 'approval_lifts' | 'session_id' | 'holds'> {
+  const { intent, stopped } = authorized
+  if (intent === null) return {}
+  const { sessionId: session_id } = intent.intent
+  const idp_summary = { idp: summaryOf(intent.intent) }
+  if (!demandsPerson(authorized)) return { session_id, idp_summary }
+  const approval_lifts = stopped === null && decide(authorized, true).kind === 'permit'
+  return { session_id, holds: 'call', idp_summary, approval_lifts }
 }
 
 /** Shown apart from the arguments, because the gate has not checked it. */
@@ -160,16 +180,26 @@ export function openingEntry({ known }: Asked, capsule: Capsule, parts: Parts): 
       reminders: hitl.reminders_seconds,
       refusal_seconds: hitl.refusal_seconds ?? hitl.ttl_seconds,
       call_identity: opening.callIdentity,
+      ...(known.intent === null ? {} : { session_id: known.intent.intent.sessionId }),
+      ...(demandsPerson(known) ? { holds: 'call' as const } : {}),
     },
     parts,
   )
 }
 
-/** What sent the call to a human: policies, or constraints whose failure asks instead of blocking. */
-export function routedBy({ decision, asking }: Pick<Authorized, 'decision' | 'asking'>) {
+/** What sent the call to a human: policies, constraints whose failure asks instead of blocking, or the agent itself. */
+export function routedBy({
+  decision,
+  asking,
+  intent,
+}: Pick<Authorized, 'decision' | 'asking' | 'intent'>) {
   if (decision.kind === 'ask') {
     const { policies: ids, reason: words } = decision
     return { kind: 'policy', ids, words, reason: { policy_ids: ids } } as const
+  }
+  if (asking.length === 0 && demandsPerson({ intent })) {
+    const reason = { constraint: URGENCY_RECORD, observed: 'REQUIRED' }
+    return { kind: 'agent', ids: [], words: null, reason } as const
   }
   const reason = { constraint: asking[0] ?? '' }
   return { kind: 'constraint', ids: asking, words: null, reason } as const

@@ -7,6 +7,7 @@ import type { Constrained, Item, Known, Matched, Parts } from '../context.js'
 import { thaw } from '../evidence/frozen.js'
 import { factsOf } from '../govern/constrain.js'
 import { type Refused, type RefusedBefore, refuse } from '../govern/exit.js'
+import { demandsPerson } from '../intent/demands-person.js'
 import { identityOf, olderIdentityOf, stands } from './call-identity.js'
 import { claimItem } from './claim-item.js'
 import { recallRun } from './decide/recall.js'
@@ -20,7 +21,7 @@ export async function findItem(
   known: Constrained,
   parts: Parts,
 ): Promise<Item | Refused | RefusedBefore> {
-  if (known.mode === 'observe') return { kind: 'none' }
+  if (known.mode === 'observe' && !demandsPerson(known)) return { kind: 'none' }
   const { approvalId } = known.call
   const approval =
     approvalId === null ? await openFor(known, parts) : await named(known, approvalId, parts)

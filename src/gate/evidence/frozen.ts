@@ -8,7 +8,8 @@ import { octetsOf } from '../../core/call/parts.js'
 import type { ToolRule } from '../../core/manifest/model.js'
 import type { EvidencePart } from '../../ports/evidence.js'
 import type { Approval } from '../../ports/state.js'
-import type { Parts } from '../context.js'
+import { committedOf } from '../answer/answer.js'
+import type { OnRecord, Parts } from '../context.js'
 import { bytesPart } from './parts.js'
 
 /** The request itself, for `capture: full`: its octets, and over HTTP its head. */
@@ -23,10 +24,11 @@ export function capturedRequest(call: ReadCall, parts: Pick<Parts, 'crypto'>): E
 
 /** The request as it would be sent, without credentials. */
 export function freeze(
-  { call, rule, agent }: { call: ReadCall; rule: ToolRule; agent: Agent },
+  known: { call: ReadCall; rule: ToolRule; agent: Agent; intent: OnRecord | null },
   parts: Pick<Parts, 'crypto'>,
 ): EvidencePart[] {
-  const { head, body } = freezeCall(call, rule, agent)
+  const { call, rule, agent, intent } = known
+  const { head, body } = freezeCall({ ...call, ...committedOf(intent) }, rule, agent)
   return [bytesPart('frozen', 'head', head, parts), bytesPart('frozen', 'body', body, parts)]
 }
 

@@ -1,6 +1,8 @@
 import type { ConstraintRecord } from '../../core/capsule/model.js'
 import { askHuman, routedBy } from '../approval/ask.js'
 import type { Approved, Authorized, Parts, Run } from '../context.js'
+import { saltedPart } from '../evidence/parts.js'
+import { demandsPerson, URGENCY_RECORD } from '../intent/demands-person.js'
 import { advance } from './advance.js'
 import { approvalOf, asks } from './authorize.js'
 import { type Exit, refuse } from './exit.js'
@@ -17,7 +19,7 @@ export async function approve(authorized: Authorized, parts: Parts): Promise<App
   if (item.kind === 'granted') return running(authorized, item.run, item.approval.approvalId)
   if (item.kind === 'standing') return running(authorized, item.run, item.grant)
   if (asks(authorized, authorized.decision)) {
-    const stopped = gatedByAsking(authorized)
+    const stopped = gatedByUrgency(gatedByAsking(authorized), parts)
     return parts.approvals
       ? askHuman(stopped, parts)
       : refuse(stopped, 'decision_needed', routedBy(stopped).reason)
@@ -36,6 +38,28 @@ function gatedByAsking(authorized: Authorized): Authorized {
       asking.includes(record.id) ? { ...record, blocking: true } : record,
     ),
   })
+}
+
+/** The agent's own demand gates the call too, as a record of its own (seed §8.1). */
+function gatedByUrgency(authorized: Authorized, parts: Parts): Authorized {
+  const { intent, records, evidence } = authorized
+  if (intent === null || !demandsPerson(authorized)) return authorized
+  const value = {
+    constraint: URGENCY_RECORD,
+    intent_digest: intent.digest,
+    hem_urgency: 'REQUIRED',
+  }
+  const part = saltedPart('constraint', URGENCY_RECORD, value, parts)
+  const record: ConstraintRecord = {
+    id: URGENCY_RECORD,
+    check_type: URGENCY_RECORD,
+    method: 'dev.capsulegate.intent',
+    result: 'fail',
+    severity: 'high',
+    blocking: true,
+    evidence_digest: part.digest,
+  }
+  return advance(authorized, { records: [...records, record], evidence: [...evidence, part] })
 }
 
 /** The decision is a Constraint Record of its own, bound to the votes behind it (seed §8.1). */

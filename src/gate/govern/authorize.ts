@@ -2,6 +2,7 @@ import { hex } from '../../core/bytes/hex.js'
 import { utf8 } from '../../core/bytes/text.js'
 import { olderDigests } from '../../core/call/digest.js'
 import type { ConstraintRecord, Mode } from '../../core/capsule/model.js'
+import { policyIntent, policyMandate } from '../../core/intent/policy-view.js'
 import { jsonDigest } from '../../core/json/build.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Args } from '../../core/manifest/route/read-result.js'
@@ -12,12 +13,15 @@ import { replayOf } from '../answer/replay.js'
 import { closing, findItem } from '../approval/find.js'
 import { findStanding } from '../approval/standing.js'
 import type { Authorized, Constrained, Item, Parts, World } from '../context.js'
+import { demandsPerson } from '../intent/demands-person.js'
 import { advance } from './advance.js'
 import { type Details, type Exit, type Refused, refuse } from './exit.js'
 
 export const CEDAR_RECORD = 'dev.capsulegate.cedar'
 
 /** Faults of the caller's values, not of the engine: too large, or finer than policy can compare exactly. */
+const NO_ITEM: Item = { kind: 'none' }
+
 const UNCOMPARABLE: ReadonlySet<string> = new Set(['args_invalid', 'args_too_large'])
 
 /**
@@ -31,7 +35,7 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
   if (replay !== null) {
     if (replay.exit === 'refused') return replay
     const decision = decide(judged, false)
-    const obeyed = await obey(decision, withDecision(judged, decision, parts), null, parts)
+    const obeyed = await obey(decision, withDecision(judged, decision, parts), NO_ITEM, parts)
     return 'exit' in obeyed ? obeyed : replay
   }
 
@@ -39,8 +43,15 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
   if ('exit' in found) return found
   let item: Item = found
   const constrained = underDigestOf(item, judged, parts)
+  // A person's word lifts no constraint that blocks.
+  if (item.kind === 'granted' && judged.stopped !== null) {
+    const { stopped } = judged
+    return { ...stopped, known: await closing(stopped.known, item.approval, parts) }
+  }
   let decision = decide(constrained, item.kind === 'granted')
-  if (item.kind !== 'granted' && asks(constrained, decision)) {
+  // No standing grant is the judgement that an agent demands of a person.
+  const mayStand = item.kind !== 'granted' && !demandsPerson(constrained)
+  if (mayStand && asks(constrained, decision)) {
     const asked = item.kind === 'open' ? item.approval : null
     const standing = await findStanding(constrained, asked, parts)
     if (standing !== null) {
@@ -49,7 +60,7 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
     }
   }
   const known = withDecision(constrained, decision, parts)
-  const obeyed = await obey(decision, known, approvalOf(item), parts)
+  const obeyed = await obey(decision, known, item, parts)
   return 'exit' in obeyed ? obeyed : advance(known, { decision: obeyed, keyHash, item })
 }
 
@@ -57,7 +68,7 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
 async function obey(
   decision: PolicyDecision,
   known: Constrained,
-  approval: Approval | null,
+  item: Item,
   parts: Parts,
 ): Promise<Authorized['decision'] | Refused> {
   if (decision.kind === 'error') {
@@ -70,7 +81,10 @@ async function obey(
     return refuse(known, 'policy_error', { observed })
   }
   if (decision.kind !== 'deny' || known.mode === 'observe') return decision
+  // What an agent demands a person for waits, also where their word would not lift the denial (seed §4.4).
+  if (demandsPerson(known) && item.kind !== 'granted') return decision
   // What policy denies cannot be approved any more, so this refusal closes the item.
+  const approval = approvalOf(item)
   const closed = approval === null ? known : await closing(known, approval, parts)
   const reason = { policy_ids: decision.policies }
   return refuse(closed, 'policy_denied', reason, denyDetails(decision, parts))
@@ -90,17 +104,18 @@ function underDigestOf(item: Item, constrained: Constrained, parts: Parts): Cons
   return advance(constrained, older.find((each) => each.requestDigest === requestDigest) ?? {})
 }
 
-/** Whether a human has to be asked; never in observe mode. */
+/** Whether a human has to be asked; in observe mode only where the agent demands one. */
 export const asks = (known: Constrained, decision: PolicyDecision): boolean =>
-  known.mode === 'enforce' && (decision.kind === 'ask' || known.asking.length > 0)
+  demandsPerson(known) ||
+  (known.mode === 'enforce' && (decision.kind === 'ask' || known.asking.length > 0))
 
 export function approvalOf(item: Item): Approval | null {
   if (item.kind === 'none') return null
   return item.kind === 'standing' ? item.asked : item.approval
 }
 
-function decide(constrained: Constrained, granted: boolean): PolicyDecision {
-  const { rule, agent, world } = constrained
+export function decide(constrained: Constrained, granted: boolean): PolicyDecision {
+  const { rule, agent, world, intent, mandate } = constrained
   return world.policy.decide({
     principal: agent.agent,
     roles: agent.roles,
@@ -110,6 +125,8 @@ function decide(constrained: Constrained, granted: boolean): PolicyDecision {
     irreversibility: rule.effect.irreversibility_class,
     args: policyArgs(constrained.args),
     approval: { granted },
+    ...(intent === null ? {} : { idp: policyIntent(intent.intent) }),
+    ...(mandate === null ? {} : { mandate: policyMandate(mandate) }),
   })
 }
 

@@ -13,52 +13,55 @@ import {
 import type { Constraint } from '../../core/manifest/model.js'
 import type { EvidencePart } from '../../ports/evidence.js'
 import type { BudgetClaim, BudgetReading } from '../../ports/state.js'
-import type { Admitted, Constrained, Known, Parts } from '../context.js'
+import type { Admitted, Constrained, Intended, Known, Parts } from '../context.js'
 import { jsonPart } from '../evidence/parts.js'
+import { demandsPerson } from '../intent/demands-person.js'
 import { advance } from './advance.js'
 import { type Refused, refuse } from './exit.js'
 
 /**
  * The rule's predicates on this call, each a Constraint Record and its private evidence. Windowed ones
  * become budget claims, decided at `reserve` where taking and checking are one step. A failure that blocks
- * leaves here; in observe mode it is recorded as `fail`, `blocking: false` (DESIGN §6).
+ * leaves here, unless the agent demands a person: then it waits first, and leaves when it comes again. In observe
+ * mode it is recorded as `fail`, `blocking: false` (DESIGN §6).
  */
-export function constrain(admitted: Admitted, parts: Parts): Constrained | Refused {
-  const { rule, manifest, notRead, mode } = admitted
+export function constrain(intended: Intended, parts: Parts): Constrained | Refused {
+  const { rule, manifest, notRead, mode } = intended
   const records: ConstraintRecord[] = []
   const evidence: EvidencePart[] = []
   const claims: BudgetClaim[] = []
   const asking: string[] = []
   let stopping: { id: string; judged: Judgement } | null = null
-  const facts = factsOf(admitted)
+  const facts = factsOf(intended)
   const salt = salter(rule.constraints.length + 1, parts)
   if (notRead.query.length > 0 || notRead.members.length > 0) {
-    const part = unreadPart(admitted, salt(), parts)
+    const part = unreadPart(intended, salt(), parts)
     evidence.push(part)
     records.push(unreadRecord(part.digest))
   }
   for (const id of rule.constraints) {
-    const claim = claimFor(id, manifest.constraints[id] as Constraint, facts, admitted, parts)
+    const claim = claimFor(id, manifest.constraints[id] as Constraint, facts, intended, parts)
     if (claim !== null) {
       claims.push(claim)
       continue
     }
-    const { constraint, judged, effect, part } = judge(id, null, facts, admitted, salt(), parts)
+    const { constraint, judged, effect, part } = judge(id, null, facts, intended, salt(), parts)
     const blocking = effect === 'block' && mode === 'enforce'
     if (effect === 'hitl') asking.push(id)
     if (blocking) stopping ??= { id, judged }
     evidence.push(part)
     records.push(recordOf(id, constraint, judged.result, blocking, part.digest))
   }
-  const constrained = advance(admitted, { records, evidence, claims, asking })
+  const constrained = advance(intended, { records, evidence, claims, asking, stopped: null })
   if (stopping === null) return constrained
   const { id, judged } = stopping
-  return refuse(
+  const stopped = refuse(
     constrained,
     judged.result === 'error' ? 'constraint_error' : 'constraint_failed',
     // No times: the same refusal has the same digest tomorrow (seed §5.4).
     { constraint: id, threshold: judged.thresholds, observed: givenOf(judged.inputs) },
   )
+  return demandsPerson(intended) ? advance(constrained, { stopped }) : stopped
 }
 
 /** The records of windowed constraints, once `reserve` has read their windows; a later reading replaces them. */

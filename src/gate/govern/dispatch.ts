@@ -9,6 +9,8 @@ import type { Parts, Reserved } from '../context.js'
 import { capturedRequest } from '../evidence/frozen.js'
 import { jsonPart } from '../evidence/parts.js'
 import { evidenceRecord } from '../evidence/record.js'
+import { compare } from '../intent/compare.js'
+import { stepOf } from '../intent/transition.js'
 import { RecordUnavailable, type Sent } from './exit.js'
 
 /**
@@ -20,14 +22,25 @@ export async function send(reserved: Reserved, dispatch: Dispatch, parts: Parts)
   await parts.seam('before_first_byte')
   const dispatched = await run(reserved, dispatch, parts)
   await parts.seam('after_last_byte')
-  return { exit: 'sent', known: reserved, code: rowOf(dispatched.observation), dispatched }
+  const commitment = compare(reserved, dispatched)
+  // No other step of the session is sent from here on.
+  if (commitment?.matched === false && reserved.intent !== null)
+    await parts.state.stopSession(reserved.intent.intent.sessionId)
+  return {
+    exit: 'sent',
+    known: reserved,
+    code: rowOf(dispatched.observation),
+    dispatched,
+    commitment,
+  }
 }
 
 async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promise<Dispatched> {
   const { actionId, call, rule } = reserved
   const stillAllowed = (): boolean =>
     parts.world().generation === reserved.world.generation &&
-    parts.identity.isStillKnown(reserved.agent)
+    parts.identity.isStillKnown(reserved.agent) &&
+    stillStands(reserved, parts)
   if (!stillAllowed()) {
     return { observation: { kind: 'not_sent', cause: 'withdrawn', deadline: false }, held: null }
   }
@@ -39,6 +52,17 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
     parts.report({ level: 'error', event: 'dispatch_threw', actionId, detail: String(error) })
     return { observation: { kind: 'sent', cause: 'dispatch_threw', deadline: false }, held: null }
   }
+}
+
+/** The call's own session and mandate: the generation would let one agent make all calls stale. */
+function stillStands({ intent, mandate, decisionId }: Reserved, parts: Parts): boolean {
+  if (intent === null || mandate === null) return true
+  const { sessionId, missionRef } = intent.intent
+  const standing = { sessionId, mandateId: mandate.id, approvalId: decisionId }
+  return (
+    parts.mandates.isStillGood(mandate) &&
+    parts.state.stillStands({ ...standing, missionRef: mandate.missionRef ?? missionRef })
+  )
 }
 
 async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
@@ -53,6 +77,7 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
     const evidence = [...reserved.evidence, ...captured, vouched]
     writing.push(parts.evidence.put(evidenceRecord(reserved, evidence, parts)))
     writing.push(parts.journal.append([line]))
+    if (reserved.intent !== null) writing.push(reserved.intent.written)
     await Promise.all(writing)
   } catch (error) {
     // The line may still become durable: then it holds what was reserved until a capsule settles it.
@@ -86,6 +111,7 @@ function intent(reserved: Reserved, parts: Parts): MembersOf<'ACTION_DISPATCHED'
     ...(reserved.supersedes === null ? {} : { supersedes: reserved.supersedes }),
     ...(reserved.claims.length === 0 ? {} : budgetsOf(reserved, parts)),
     ...(isRunByCaller(reserved.call) ? { acts: 'runtime' as const } : {}),
+    ...(reserved.intent === null ? {} : { intent: stepOf(reserved, reserved.intent) }),
   }
 }
 

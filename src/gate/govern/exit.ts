@@ -1,6 +1,8 @@
+import type { Intent } from '../../core/intent/model.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Code, RefusalCode } from '../../core/verdict/table.js'
 import type { Dispatched, HeldResponse } from '../../ports/dispatch.js'
+import type { JournalEntry } from '../../ports/journal.js'
 import type { Approval } from '../../ports/state.js'
 import type { Authorized, Known, Opening, Reserved } from '../context.js'
 
@@ -23,6 +25,9 @@ export type Refused = {
   readonly code: Exclude<RefusalCode, 'approval_pending'>
   readonly reason: Reason
   readonly details: Details
+  /** Written beside the capsule, and what the refusal stops beside the call. */
+  readonly beside?: readonly JournalEntry[]
+  readonly escalation?: Escalation
 }
 /** A person is asked; the call waits as an open item. */
 export type Asked = Pick<Refused, 'reason' | 'details'> & {
@@ -48,6 +53,21 @@ export type Sent = {
   readonly known: Reserved
   readonly code: Code
   readonly dispatched: Dispatched
+  /** What was sent, compared with what was declared; null where nothing was declared or sent. */
+  readonly commitment: Commitment | null
+}
+
+/** Whether the action that was sent is the one declared (seed intent-declaration-primitive-01 §5.5). */
+export type Commitment = {
+  readonly matched: boolean
+  /** `written`: derived from what the gate's adapter wrote; `judged`: somebody else ran the call. */
+  readonly basis: 'written' | 'judged'
+}
+/** A session is stopped until a person has decided. */
+export type Escalation = {
+  readonly why: 'commitment_gap' | 'mission_mismatches'
+  /** The declaration that people are shown. */
+  readonly intent: Intent
 }
 
 /** What becomes a capsule. */

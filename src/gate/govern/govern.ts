@@ -3,7 +3,7 @@ import { plainEntry } from '../../core/journal/entry.js'
 import type { Dispatch } from '../../ports/dispatch.js'
 import type { Identified } from '../../ports/identity.js'
 import type { JournalEntry } from '../../ports/journal.js'
-import { type Answer, unrecorded } from '../answer/answer.js'
+import { type Answer, committedOf, unrecorded } from '../answer/answer.js'
 import { afterWaiting, refusedBefore, stillWaiting } from '../answer/wait.js'
 import type { Begun, Constrained, Known, Matched, Parts, Reserved } from '../context.js'
 import { admit } from './admit.js'
@@ -13,6 +13,7 @@ import { authorize } from './authorize.js'
 import { begin, identify, recognize } from './begin.js'
 import { record } from './conclude.js'
 import { constrain, withReadings } from './constrain.js'
+import { declare } from './declare.js'
 import { send } from './dispatch.js'
 import { type Exit, RecordUnavailable, refuse, type Sent } from './exit.js'
 import { match } from './match.js'
@@ -55,6 +56,8 @@ export async function judge(begun: Begun, dispatch: Dispatch, parts: Parts): Pro
     const detail = isUnrecorded ? error.message : String(error)
     parts.report({ level: 'error', event, actionId, detail })
     // Nothing was sent: `send` throws nothing but RecordUnavailable, and only before the first byte.
+    // The declaration was to go with what could not be written.
+    if (reached.intent != null) await parts.state.unclaim(actionId)
     return isUnrecorded
       ? unrecorded('record_unavailable', actionId, identified)
       : record(refuse({ ...reached, records: [] }, 'gate_failed'), parts)
@@ -76,7 +79,11 @@ async function pipeline(
   const admitting = admit(matched, parts)
   const admitted = admitting instanceof Promise ? await admitting : admitting
   if ('exit' in admitted) return admitted
-  const constrained = constrain(admitted, parts)
+  const declaring = declare(admitted, parts)
+  const intended = declaring instanceof Promise ? await declaring : declaring
+  if ('exit' in intended) return intended
+  reach(intended)
+  const constrained = constrain(intended, parts)
   if ('exit' in constrained) return constrained
   const reserved = await permit(constrained, parts)
   if ('exit' in reserved) return reserved
@@ -102,24 +109,25 @@ async function permit(constrained: Constrained, parts: Parts): Promise<Reserved 
 
 /** An answer that is on record already is repeated, with an event that says so; any other exit gets its capsule. */
 async function answer(ended: Exit | Sent, parts: Parts): Promise<Answer> {
-  const { actionId: by, identified: caller } = ended.known
+  const { actionId: by, identified: caller, intent } = ended.known
+  const declared = committedOf(intent)
   switch (ended.exit) {
     case 'replayed': {
       const { original, response } = ended
       const { actionId: action_id, capsuleId: capsule_id } = original
-      await note(plainEntry('REPLAYED', { action_id, capsule_id, by }), parts)
+      await note(plainEntry('REPLAYED', { action_id, capsule_id, by }), ended.known, parts)
       return { kind: 'replayed', caller, ...original, response }
     }
     case 'joined': {
       const { approvalId: approval_id, opened: capsule_id } = ended.approval
-      await note(plainEntry('APPROVAL_JOINED', { approval_id, capsule_id, by }), parts)
-      return stillWaiting('joined', ended.approval, caller)
+      await note(plainEntry('APPROVAL_JOINED', { approval_id, capsule_id, by }), ended.known, parts)
+      return stillWaiting('joined', ended.approval, caller, declared)
     }
     case 'refused_before': {
       const repeated = refusedBefore(ended.approval, caller)
       const { approvalId: approval_id } = ended.approval
       const members = { approval_id, capsule_id: repeated.capsuleId, by }
-      await note(plainEntry('REFUSAL_REPEATED', members), parts)
+      await note(plainEntry('REFUSAL_REPEATED', members), ended.known, parts)
       return repeated
     }
     case 'refused':
@@ -130,10 +138,13 @@ async function answer(ended: Exit | Sent, parts: Parts): Promise<Answer> {
 }
 
 /** An answer that names an existing action is an event of its own (promise 1). */
-async function note(event: JournalEntry, parts: Parts): Promise<void> {
+async function note(event: JournalEntry, { actionId, intent }: Known, parts: Parts): Promise<void> {
   try {
-    await parts.journal.append([event])
+    await Promise.all([parts.journal.append([event]), intent?.written])
   } catch (error) {
     throw new RecordUnavailable(String(error))
+  } finally {
+    // What a governed call holds of its object.
+    if (intent != null) await parts.state.unclaim(actionId)
   }
 }

@@ -31,7 +31,7 @@ export function createApprovals(keepMs: number) {
   const openByAgent = new Map<string, number>()
   const refusals = createRefusals()
   /** Agents by who is about to open one for them; in memory only, like a claim. */
-  const opening = new Map<string, string>()
+  const opening = new Map<string, { readonly agent: string; readonly sessionId?: string }>()
   /** One that a person refused is kept while the refusal stands, so that it can be lifted. */
   const gone = ({ approval }: Entry, time: number): boolean =>
     approval.state.kind === 'closed' &&
@@ -58,6 +58,8 @@ export function createApprovals(keepMs: number) {
     else openByAgent.set(agent, open)
   }
   const openOf = (agent: string): number => openByAgent.get(agent) ?? 0
+  const openIn = (session: string): number =>
+    [...byParent.values()].filter((id) => get(id)?.sessionId === session).length
   const get = (id: string): Approval | null => entries.get(id)?.approval ?? null
   const change = (id: string, to: Partial<Approval>): void => {
     const entry = entries.get(id)
@@ -78,10 +80,23 @@ export function createApprovals(keepMs: number) {
           .map(({ approval }) => approval)
           .filter((approval) => !isOpen(approval)),
       ),
-    mayOpen(agent: string, by: string, most: number): boolean {
-      const others = [...opening.values()].filter((each) => each === agent).length
+    mayOpen(
+      agent: string,
+      by: string,
+      most: number,
+      session?: { readonly sessionId: string; readonly most: number },
+    ): boolean {
+      const about = [...opening.values()]
+      const others = about.filter((each) => each.agent === agent).length
       if (openOf(agent) + others >= most) return false
-      opening.set(by, agent)
+      if (session === undefined) {
+        opening.set(by, { agent })
+        return true
+      }
+      const { sessionId } = session
+      const ofSession = about.filter((each) => each.sessionId === sessionId).length
+      if (openIn(sessionId) + ofSession >= session.most) return false
+      opening.set(by, { agent, sessionId })
       return true
     },
     opensNot: (by: string) => opening.delete(by),
@@ -195,6 +210,8 @@ function openedBy(line: LineOf<'APPROVAL_OPENED'>): Approval {
     decided: null,
     reminded: 0,
     callIdentity: line.call_identity ?? null,
+    ...(line.session_id === undefined ? {} : { sessionId: line.session_id }),
+    ...(line.holds === undefined ? {} : { holds: line.holds }),
     refusedUntil: null,
     state: { kind: 'pending' },
   }

@@ -23,7 +23,8 @@ import {
   tuple,
 } from '../../../core/json/shape.js'
 import type { Hitl } from '../../../core/manifest/model.js'
-import type { KeyState, Pin, Vote } from '../../../ports/state.js'
+import type { KeyState, ObjectState, Pin, Vote } from '../../../ports/state.js'
+import { isIdText } from './replay-index.js'
 
 /** What a snapshot keeps of the state: all that the lines so far established (DESIGN §5). */
 
@@ -107,6 +108,8 @@ const approval = record({
   /** A dump of 0.1 knows of no refusals that stand. */
   callIdentity: optional(nullable(digest)),
   refusedUntil: optional(nullable(time)),
+  sessionId: optional(text),
+  holds: optional(oneOf('session', 'call')),
   state: either(({ kind }) => kind === 'closed', closed, undecided),
 })
 const approvalDump = record({ approval, before: nullable(digest) })
@@ -117,6 +120,36 @@ const pin: Shape<Pin> = record({
   definition: digest,
   changed: nullable(digest),
 })
+
+const session = record({
+  sessionId: text,
+  agent: text,
+  openedAt: time,
+  usedAt: time,
+  lastStep: count,
+  mismatches: count,
+  gap: nullable(text),
+  mandates: list(text),
+  holds: list(record({ approvalId: text, holds: oneOf('session', 'call') })),
+})
+/** `over` and `ids`: 16 octets for each session that ended and each declaration, base64url. */
+const idText = opaque<string>(
+  'ids of 16 octets each, base64url',
+  (value) => typeof value === 'string' && isIdText(value),
+)
+const sessionDump = record({ open: list(session), over: list(idText), ids: list(idText) })
+export type SessionDump = Of<typeof sessionDump>
+
+const objectState: Shape<ObjectState> = record({
+  state: nullable(text),
+  principal: nullable(digest),
+})
+const governedDump = record({
+  revoked: list(text),
+  missions: list(tuple(text, text)),
+  objects: list(tuple(text, objectState)),
+})
+export type GovernedDump = Of<typeof governedDump>
 
 const dump = record({
   v: opaque<1>('1', (value) => value === 1),
@@ -133,6 +166,9 @@ const dump = record({
   config: nullable(LINES.CONFIG_CHANGED.members),
   /** Absent from dumps of before MCP. */
   pins: optional(list(pin)),
+  /** Absent from dumps of before intents. */
+  sessions: optional(sessionDump),
+  governed: optional(governedDump),
 })
 export type Dump = Of<typeof dump>
 

@@ -14,11 +14,13 @@ import { createApprovals } from './approvals.js'
 import { createClaims } from './claims.js'
 import { type Dump, type Orphan, readDump } from './dump.js'
 import { boundsOf, type DecryptionKeys, WRONG_KEY } from './encrypted.js'
+import { createGoverned } from './governed.js'
 import { createGrants } from './grants.js'
 import { createKeys, keyScope } from './keys.js'
 import { sortedValues } from './maps.js'
 import { createOpenItems } from './open-items.js'
 import { createPins } from './pins.js'
+import { createSessions } from './sessions.js'
 import { createWindows } from './windows.js'
 
 export type EmbeddedState = State & {
@@ -33,12 +35,15 @@ export type EmbeddedState = State & {
   unasked(): readonly OpenItem[]
   halts(): readonly HaltScope[]
   config(): MembersOf<'CONFIG_CHANGED'> | null
+  /** What the index of declarations takes: ids, octets of memory, and open sessions. */
+  sizes(): { readonly ids: number; readonly bytes: number; readonly open: number }
 }
 
 /** What a line of each type does to the state; null where it does nothing, so that a new type is not forgotten. */
 type Folds = { readonly [T in Line['type']]: ((line: LineOf<T>, at: number) => void) | null }
 
-const DAY_MS = 24 * 60 * 60 * 1000
+const HOUR_MS = 60 * 60 * 1000
+const DAY_MS = 24 * HOUR_MS
 
 const haltKey = (scope: HaltScope): string =>
   scope.kind === 'all' ? 'all' : `${scope.kind} ${scope.name}`
@@ -52,6 +57,8 @@ export function createEmbeddedState(options: {
   tenant: DecryptionKeys
   keyTtlSeconds?: number
   keysPerAgent?: number
+  /** A session that is not used for so long is over. */
+  sessionIdleSeconds?: number
 }): EmbeddedState {
   const { tenant } = options
   const keepMs = options.keyTtlSeconds === undefined ? DAY_MS : options.keyTtlSeconds * 1000
@@ -63,6 +70,10 @@ export function createEmbeddedState(options: {
   const claims = createClaims()
   const actions = createActions({ tenant, keys, grants, windows, approvals, claims })
   const pins = createPins()
+  const governed = createGoverned()
+  const idleMs =
+    options.sessionIdleSeconds === undefined ? HOUR_MS : options.sessionIdleSeconds * 1000
+  const sessions = createSessions({ approvals, governed }, idleMs)
   const halts = new Map<string, HaltScope>()
   let config: MembersOf<'CONFIG_CHANGED'> | null = null
   /** Time of the newest line: the fold's own clock. */
@@ -99,10 +110,27 @@ export function createEmbeddedState(options: {
       }
     },
     GRANT_REVOKED: ({ grant }) => grants.revoke(grant),
-    APPROVAL_OPENED: approvals.opened,
+    APPROVAL_OPENED(line) {
+      approvals.opened(line)
+      sessions.asked(line)
+    },
     APPROVAL_VOTED: approvals.voted,
     APPROVAL_REMINDER: approvals.reminded,
     REFUSAL_LIFTED: approvals.lifted,
+    SESSION_OPENED: sessions.opened,
+    SESSION_CLOSED: sessions.closed,
+    SESSION_RESUMED: sessions.resumed,
+    MANDATE_PRESENTED: sessions.presented,
+    IDP_SUBMITTED: sessions.submitted,
+    IDP_MISSION_REF_MISMATCH_REJECTED: sessions.mismatched,
+    IDP_COMMITMENT_GAP: sessions.gap,
+    MANDATE_REVOKED: governed.revoked,
+    MISSION_SET: governed.missionSet,
+    OBJECT_SET: governed.objectSet,
+    STATE_TRANSITIONED: governed.transitioned,
+    ACTION_RESULT_RECORDED: governed.resulted,
+    CEDAR_DENY_RECORDED: null,
+    IDP_COMMITMENT_VERIFIED: null,
     TOOLS_PINNED: pins.pinned,
     TOOL_CHANGED: pins.changed,
     TOOL_ACCEPTED: pins.accepted,
@@ -134,11 +162,26 @@ export function createEmbeddedState(options: {
     settle: async (actionId, outcome) => actions.settle(actionId, outcome),
     keyState: async (operator, agent, key) => keys.holder(keyScope(operator, agent, key), latest),
     claim: async (name, by) => claims.take(name, by),
-    claimOpening: async (agent, by, most) => approvals.mayOpen(agent, by, most),
+    claimOpening: async (agent, by, most, session) => approvals.mayOpen(agent, by, most, session),
     async unclaim(by) {
       claims.release(by)
       approvals.opensNot(by)
     },
+    commitIntent: async (request) => {
+      latest = Math.max(latest, request.at)
+      return sessions.commit(request)
+    },
+    releaseIntent: async (actionId) => sessions.release(actionId),
+    committed: async (soId, idpId) => sessions.committed(soId, idpId),
+    stopSession: async (sessionId) => sessions.stop(sessionId),
+    session: async (sessionId) => sessions.get(sessionId),
+    sessions: async () => sessions.all(),
+    isOver: async (sessionId) => sessions.isOver(sessionId),
+    isRevoked: async (mandateId) => governed.isRevoked(mandateId),
+    mission: async (missionRef) => governed.mission(missionRef),
+    object: async (soId) => governed.object(soId),
+    stillStands: sessions.stillStands,
+    sizes: sessions.sizes,
     approval: async (id) => approvals.get(id),
     approvalFor: async (agent, requestDigest) => approvals.forRequest(agent, requestDigest),
     openApprovals: async (agent) => approvals.openOf(agent),
@@ -181,6 +224,8 @@ export function createEmbeddedState(options: {
         halts: sortedValues(halts),
         config,
         pins: pins.all(),
+        sessions: sessions.dump(),
+        governed: governed.dump(),
       }
       return dump
     },
@@ -201,6 +246,8 @@ export function createEmbeddedState(options: {
       for (const scope of dump.halts) halts.set(haltKey(scope), scope)
       config = dump.config
       pins.load(dump.pins ?? [])
+      governed.load(dump.governed ?? { revoked: [], missions: [], objects: [] })
+      sessions.load(dump.sessions ?? { open: [], over: [], ids: [] })
       foldedTo = dump.at
       latest = dump.at
       return null

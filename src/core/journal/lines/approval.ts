@@ -70,8 +70,12 @@ export const APPROVAL_LINES = {
       /** Absent from lines of 0.1, like the next. */
       refusal_seconds: s.optional(s.count),
       call_identity: s.optional(s.digest),
+      /** The session the call is a step of. */
+      session_id: s.optional(s.text),
+      /** `session`: what is decided is whether the session goes on; `call`: it waits for this call. */
+      holds: s.optional(s.oneOf('session', 'call')),
     }),
-    shown: ['approval_id', 'capsule_id', 'agent', 'operator', 'tool'],
+    shown: ['approval_id', 'capsule_id', 'agent', 'operator', 'tool', 'session_id', 'holds'],
   }),
   APPROVAL_JOINED: line({
     signed: false,

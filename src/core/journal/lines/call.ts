@@ -25,6 +25,19 @@ const about = s.record({
 })
 const captured = s.list(s.oneOf('request', 'response'))
 
+const intentStep = s.record({
+  /** Of the IDP_SUBMITTED line. */
+  event_id: s.text,
+  idp_id: s.text,
+  session_id: s.text,
+  so_id: s.text,
+  step_sequence: s.positive,
+  cedar_action: s.text,
+  from_state: s.nullable(s.text),
+  to_state: s.nullable(s.text),
+})
+export type IntentStep = s.Of<typeof intentStep>
+
 export type BudgetLine = s.Of<typeof budget>
 /** What becomes of the claims of the action that a capsule concludes. */
 export type Settles = s.Of<typeof settles>
@@ -65,6 +78,8 @@ export const CALL_LINES = {
       amounts: s.optional(s.text),
       /** `runtime`: the gate gave leave and its caller acts itself; else the gate sends it. */
       acts: s.optional(s.only('runtime')),
+      /** The step that was declared, and what it makes of its object; absent where nothing was declared. */
+      intent: s.optional(intentStep),
     }),
     // A short key can be guessed from its hash (promise 8).
     shown: [
@@ -80,6 +95,7 @@ export const CALL_LINES = {
       'policy_digest',
       'mode',
       'acts',
+      'intent',
     ],
   }),
   CAPSULE: line({

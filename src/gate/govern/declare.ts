@@ -1,0 +1,56 @@
+import type { Admitted, Intended, Parts } from '../context.js'
+import { commit } from '../intent/commit.js'
+import { mayProceed } from '../intent/may-proceed.js'
+import { resume } from '../intent/resume.js'
+import { showMandate } from '../intent/show-mandate.js'
+import { validate } from '../intent/validate.js'
+import { advance } from './advance.js'
+import { type Refused, refuse } from './exit.js'
+
+const NOTHING = { intent: null, mandate: null, object: null } as const
+
+/**
+ * What does the agent say it is about to do? The mandate first, then the declaration (seed
+ * intent-declaration-primitive-01 §5.2 a–g), which is signed and has its place in the journal before anything
+ * judges the call. A call that goes on after a wait brings a declaration that is on record already.
+ */
+export function declare(
+  admitted: Admitted,
+  parts: Parts,
+): Intended | Refused | Promise<Intended | Refused> {
+  const { rule, call } = admitted
+  const { declared, caller } = call
+  const asks = rule.intent === 'required' || (rule.intent === 'optional' && declared !== undefined)
+  if (asks) return declareFor(admitted, parts)
+  // A mandate that identifies its bearer may have been revoked, whatever the tool asks for.
+  return caller.bearer !== null && parts.mandates.isOne(caller.bearer)
+    ? bearing(admitted, parts)
+    : advance(admitted, NOTHING)
+}
+
+async function bearing(admitted: Admitted, parts: Parts): Promise<Intended | Refused> {
+  const shown = await showMandate(admitted, parts)
+  return 'exit' in shown ? shown : advance(admitted, NOTHING)
+}
+
+async function declareFor(admitted: Admitted, parts: Parts): Promise<Intended | Refused> {
+  const { declared } = admitted.call
+  if (declared?.kind === 'committed') return resume(admitted, declared, parts)
+  if (declared?.fault !== undefined) {
+    const details = { field: declared.fault.startsWith('mandate') ? 'mandate' : 'intent' }
+    return refuse(admitted, 'intent_malformed', { observed: declared.fault }, details)
+  }
+  const mandate = await showMandate(admitted, parts)
+  if ('exit' in mandate) return mandate
+  const octets = declared?.intent ?? null
+  if (octets === null) {
+    return admitted.rule.intent === 'required'
+      ? refuse(advance(admitted, { ...NOTHING, mandate }), 'intent_missing')
+      : advance(admitted, NOTHING)
+  }
+  const valid = await validate(admitted, mandate, octets, parts)
+  if ('exit' in valid) return valid
+  const intent =
+    valid.kind === 'on_record' ? valid.intent : await commit(admitted, mandate, valid, parts)
+  return 'exit' in intent ? intent : mayProceed(admitted, { intent, mandate }, parts)
+}

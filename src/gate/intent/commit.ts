@@ -1,0 +1,152 @@
+import { hex } from '../../core/bytes/hex.js'
+import type { Intent, Mandate } from '../../core/intent/model.js'
+import { recordedIntent } from '../../core/intent/thin-stub.js'
+import { intentContext } from '../../core/journal/encryption-context.js'
+import type { EvidencePart } from '../../ports/evidence.js'
+import type { JournalEntry } from '../../ports/journal.js'
+import type { Admitted, OnRecord, Parts } from '../context.js'
+import { bytesPart, saltedPart } from '../evidence/parts.js'
+import { evidenceRecord } from '../evidence/record.js'
+import { advance } from '../govern/advance.js'
+import { type Refused, refuse } from '../govern/exit.js'
+import { signed } from '../signed-event.js'
+import { stale, type Valid } from './validate.js'
+
+type New = Extract<Valid, { kind: 'new' }>
+
+/**
+ * Commits the declaration (§5.3): one compare-and-set, then its line, signed and in its place before anything judges
+ * the call. Line and evidence go with the next write of the call, which nothing observable precedes.
+ */
+export async function commit(
+  admitted: Admitted,
+  mandate: Mandate,
+  { intent, octets }: New,
+  parts: Parts,
+): Promise<OnRecord | Refused> {
+  await parts.seam('before_declaration')
+  const { actionId, agent, at } = admitted
+  const known = advance(admitted, { mandate, intent: null, object: null })
+  const outcome = await parts.state.commitIntent({
+    sessionId: intent.sessionId,
+    agent: agent.agent,
+    soId: mandate.soId,
+    idpId: intent.idpId,
+    step: intent.step,
+    mandateId: mandate.id,
+    actionId,
+    at: Date.parse(at),
+  })
+  switch (outcome.kind) {
+    case 'duplicate':
+      return refuse(known, 'intent_duplicate')
+    case 'step':
+      return stale(known, { lastStep: outcome.last })
+    case 'session':
+      return refuseSession(known, intent, outcome.why, parts)
+    case 'committed':
+  }
+  // Nothing is awaited up to the append: the lines of a session stand in the order of its steps.
+  const eventId = parts.ids.actionId()
+  const digest = hex(parts.crypto.sha256(octets))
+  const { entry, key } = submitted(admitted, { intent, octets, eventId, digest }, parts)
+  const entries: JournalEntry[] = []
+  const evidence: EvidencePart[] = [key]
+  const { sessionId: session_id } = intent
+  if (outcome.opens) {
+    entries.push(signed('SESSION_OPENED', { session_id, agent: agent.agent }, parts))
+  }
+  if (outcome.presents) {
+    const shown = presented(admitted, mandate, session_id, parts)
+    entries.push(shown.entry)
+    evidence.push(shown.part)
+  }
+  entries.push(entry)
+  const written = Promise.all([
+    parts.evidence.put(evidenceRecord(admitted, evidence, parts), { withNext: true }),
+    parts.journal.append(entries, { withNext: true }),
+  ]).then(() => undefined)
+  // Who writes next waits for it too; here a failure only gives the id back.
+  written.catch(() => parts.state.releaseIntent(actionId))
+  await parts.seam('after_declaration')
+  return { intent, mandate, eventId, digest, received: octets, written }
+}
+
+function refuseSession(
+  known: Admitted,
+  { sessionId: session_id }: Intent,
+  why: 'over' | 'idle' | 'foreign',
+  parts: Parts,
+): Refused {
+  switch (why) {
+    case 'over':
+      return refuse(known, 'session_over')
+    case 'foreign':
+      return refuse(known, 'intent_session_mismatch', { observed: 'of_another_agent' })
+    case 'idle': {
+      const beside = [signed('SESSION_CLOSED', { session_id, reason: 'idle' }, parts)]
+      return { ...refuse(known, 'session_over', { observed: why }), beside }
+    }
+  }
+}
+
+type Submitted = {
+  readonly intent: Intent
+  readonly octets: Uint8Array
+  readonly eventId: string
+  readonly digest: string
+}
+
+/** All members of §5.3. The octets are in the line, encrypted under a key of their own that evidence holds. */
+function submitted(
+  { actionId, agent, rule, at }: Admitted,
+  { intent, octets, eventId, digest }: Submitted,
+  parts: Parts,
+) {
+  const { key, text } = parts.oneTime.encrypt(octets, intentContext(eventId, digest))
+  const part = bytesPart('intent', 'key', key, parts)
+  const isOpen = intent.auditAccessible && parts.intents.auditAccessible
+  const entry = signed(
+    'IDP_SUBMITTED',
+    {
+      event_id: eventId,
+      action_id: actionId,
+      idp_id: intent.idpId,
+      session_id: intent.sessionId,
+      so_id: intent.soId,
+      step_sequence: intent.step,
+      mandate_id: intent.mandateId,
+      agent: agent.agent,
+      tool: rule.tool,
+      requested_action: intent.requestedAction,
+      profile: intent.profile,
+      audit_accessible: isOpen,
+      timestamp: intent.timestamp,
+      received_at: at,
+      ...(isOpen ? { declared: recordedIntent(intent) } : {}),
+      intent_digest: digest,
+      intent: text,
+      evidence_digest: part.digest,
+    },
+    parts,
+  )
+  return { entry, key: part }
+}
+
+function presented(admitted: Admitted, mandate: Mandate, session_id: string, parts: Parts) {
+  const part = saltedPart('intent', 'mandate', { ...mandate }, parts)
+  const entry = signed(
+    'MANDATE_PRESENTED',
+    {
+      mandate_id: mandate.id,
+      session_id,
+      agent: admitted.agent.agent,
+      so_id: mandate.soId,
+      depth: mandate.delegation.length,
+      expires_at: mandate.expiresAt,
+      evidence_digest: part.digest,
+    },
+    parts,
+  )
+  return { entry, part }
+}

@@ -1,0 +1,74 @@
+import type { Mandate } from '../../core/intent/model.js'
+import { currentState, isPossible, transitionOf, UNKNOWN_STATE } from '../../core/intent/object.js'
+import type { Admitted, Governed, Intended, OnRecord, Parts } from '../context.js'
+import { advance } from '../govern/advance.js'
+import { type Refused, refuse } from '../govern/exit.js'
+
+/** What the call stands on, after its declaration is on record: session, mission, state of the object, mandate. */
+export async function mayProceed(
+  admitted: Admitted,
+  { intent, mandate }: { readonly intent: OnRecord; readonly mandate: Mandate },
+  parts: Parts,
+): Promise<Intended | Refused> {
+  const { actionId, rule, manifest } = admitted
+  const model = manifest.object ?? null
+  // One transition of an object at a time: another would be judged in a state that is about to change.
+  const changes = model !== null && transitionOf(model, rule.action) !== undefined
+  const claim = changes ? await parts.state.claim(`object ${mandate.soId}`, actionId) : null
+  const onRecord = await parts.state.object(mandate.soId)
+  const state = onRecord === null ? null : (onRecord.state ?? UNKNOWN_STATE)
+  const object: Governed = { model, soId: mandate.soId, state }
+  const known = advance(admitted, { intent, mandate, object })
+
+  const waits = await waitsFor(known, parts)
+  if (waits !== null) return refuse(known, 'session_pending', {}, { approval_id: waits })
+  for (const mission of new Set([mandate.missionRef, intent.intent.missionRef])) {
+    const phase = mission === null ? null : await parts.state.mission(mission)
+    if (phase !== null) return refuse(known, 'mission_invalid', { observed: phase })
+  }
+  if (claim?.kind === 'held') {
+    const details = { retry_after_seconds: 1 }
+    return refuse(known, 'object_state_invalid', { observed: 'in_transition' }, details)
+  }
+  if (!isReachable(known)) {
+    const now = model === null ? (state ?? UNKNOWN_STATE) : currentState(model, state)
+    return refuse(known, 'object_state_invalid', { observed: now }, { object_state: now })
+  }
+  if (!mandate.actions.includes(rule.action)) return refuse(known, 'mandate_scope')
+  const last = onRecord?.principal ?? null
+  if (rule.cross_principal === 'refuse' && last !== null && last !== principalOf(known, parts)) {
+    return refuse(known, 'cross_principal')
+  }
+  return known
+}
+
+/** The pseudonym of the human principal behind a call; without one, of its agent. */
+export const principalOf = (
+  { mandate, agent }: Pick<Intended, 'mandate' | 'agent'>,
+  { tenant }: Pick<Parts, 'tenant'>,
+): string => tenant.principal(mandate?.principal ?? agent.agent)
+
+/** The request to people that stops the session, unless it is about this very call. */
+async function waitsFor(known: Intended, parts: Parts): Promise<string | null> {
+  const session = await parts.state.session(known.intent?.intent.sessionId ?? '')
+  const held = session?.heldBy ?? null
+  if (held === null) return null
+  const approval = await parts.state.approval(held)
+  const isAboutThis =
+    approval?.agent === known.agent.agent &&
+    approval.holds === 'call' &&
+    approval.requestDigest === known.requestDigest
+  return isAboutThis ? null : held
+}
+
+function isReachable({ rule, mandate, object }: Intended): boolean {
+  const model = object?.model ?? null
+  const state = object?.state ?? null
+  const permitted = mandate?.permittedStates ?? null
+  if (model === null) {
+    return permitted === null || (state !== null && permitted.includes(state))
+  }
+  const now = currentState(model, state)
+  if (permitted !== null && !permitted.includes(now)) return false
+  return isPossible(model, state, rule.action)
+}
