@@ -1,0 +1,92 @@
+import type { ToolRule } from '../manifest/model.js'
+import type { Intent, Mandate } from './model.js'
+import { withinSkew } from './skew.js'
+
+/**
+ * What a declaration is compared with, in the order of the seed (intent-declaration-primitive-01 §5.2): after
+ * `checkBeforeIndex` come (c), after `checkBinding` (f); these two need what has been committed before.
+ */
+export type IntentRefusal =
+  | { readonly code: 'IDP_MALFORMED'; readonly field: string; readonly detail: string }
+  | { readonly code: 'IDP_THIN_NOT_ACCEPTED' }
+  /** `with`: what it differs from. */
+  | { readonly code: 'IDP_SO_MISMATCH'; readonly with: 'mandate' | 'request' }
+  | { readonly code: 'IDP_MANDATE_MISMATCH' }
+  | { readonly code: 'IDP_SESSION_MISMATCH' }
+  | { readonly code: 'IDP_MISSION_REF_MISMATCH'; readonly mismatch: MissionMismatch }
+/** `mismatch_detail` (§6.2). */
+export type MissionMismatch = {
+  readonly expected_mission_ref: string
+  /** Null: the declaration has none. */
+  readonly submitted_mission_ref: string | null
+}
+
+/** (b), beyond what the declaration says of itself, and whether a thin one will do (§7). */
+export function checkBeforeIndex(
+  intent: Intent,
+  against: {
+    /** The action of the rule that matched the request. */
+    readonly action: string
+    readonly thin: ToolRule['thin']
+    /** When the call was received. */
+    readonly at: string
+    readonly skewSeconds: number
+  },
+): IntentRefusal | null {
+  if (intent.requestedAction !== against.action) {
+    return malformed('requested_action', 'is not the action of the tool that was called')
+  }
+  if (!withinSkew(intent.timestamp, against.at, against.skewSeconds)) {
+    return malformed('timestamp', `is not within ${against.skewSeconds} seconds of its receipt`)
+  }
+  return against.thin === 'refuse' && intent.profile === 'IDP_THIN'
+    ? { code: 'IDP_THIN_NOT_ACCEPTED' }
+    : null
+}
+
+/** (d) and (e): the object, the mandate and the session it speaks of are those of the call. */
+export function checkBinding(
+  intent: Intent,
+  against: {
+    readonly mandate: Mandate
+    /** The session that the mandate was bound to; null: there is none yet. */
+    readonly sessionId: string | null
+    /** The object that the request itself is about; null: the rule does not tell. */
+    readonly objectId: string | null
+  },
+): IntentRefusal | null {
+  const { mandate, sessionId, objectId } = against
+  if (intent.soId !== mandate.soId) return { code: 'IDP_SO_MISMATCH', with: 'mandate' }
+  if (objectId !== null && intent.soId !== objectId) {
+    return { code: 'IDP_SO_MISMATCH', with: 'request' }
+  }
+  if (intent.mandateId !== mandate.id) return { code: 'IDP_MANDATE_MISMATCH' }
+  const sessions = [mandate.sessionId, sessionId]
+  return sessions.every((session) => session === null || session === intent.sessionId)
+    ? null
+    : { code: 'IDP_SESSION_MISMATCH' }
+}
+
+/**
+ * (g): a standard declaration under the mandate of a mission names that mission; leaving it out is no way around
+ * the comparison (§4.2). A thin one has no place for it. A mandate without a mission leaves the agent free.
+ */
+export function checkMission(
+  intent: Intent,
+  mandate: Pick<Mandate, 'missionRef'>,
+): IntentRefusal | null {
+  const { missionRef: expected } = mandate
+  const { missionRef: submitted, profile } = intent
+  if (expected === null || submitted === expected) return null
+  if (submitted === null && profile === 'IDP_THIN') return null
+  return {
+    code: 'IDP_MISSION_REF_MISMATCH',
+    mismatch: { expected_mission_ref: expected, submitted_mission_ref: submitted },
+  }
+}
+
+const malformed = (field: string, detail: string): IntentRefusal => ({
+  code: 'IDP_MALFORMED',
+  field,
+  detail,
+})

@@ -1,0 +1,25 @@
+import type { Intent } from './model.js'
+
+/**
+ * What the record of a submitted declaration says in the places a thin one leaves out (seed
+ * intent-declaration-primitive-01 §7). For the journal only: see `policyIntent` for what policies get.
+ */
+export const THIN_STUB = {
+  goal_id: 'UNSPECIFIED',
+  reasoning_type: 'UNSPECIFIED',
+  confidence_level: '0.5',
+} as const
+
+export const recordedIntent = ({
+  goal,
+  reasoning,
+  confidence,
+  hemUrgency,
+  missionRef,
+}: Intent) => ({
+  goal_id: goal === null ? THIN_STUB.goal_id : goal.id,
+  reasoning_type: reasoning === null ? THIN_STUB.reasoning_type : reasoning.type,
+  confidence_level: confidence ?? THIN_STUB.confidence_level,
+  hem_urgency: hemUrgency,
+  mission_ref: missionRef,
+})
