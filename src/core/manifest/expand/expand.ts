@@ -23,7 +23,7 @@ export type Expanded =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-const KEYS = [
+export const MANIFEST_KEYS = [
   'manifest',
   'id',
   'version',
@@ -56,7 +56,7 @@ export const manifestDigest = (manifest: Manifest, crypto: Hashing): string =>
   jsonDigest(manifest, crypto)
 
 function read(reader: Reader, root: Node): Manifest | undefined {
-  const fields = reader.fields(root, KEYS)
+  const fields = reader.fields(root, MANIFEST_KEYS)
   if (fields === undefined) return undefined
   const id = reader.text(fields.get('id'), NAMESPACED, 'a reverse-DNS name like com.acme.payments')
   if (id === undefined) {
