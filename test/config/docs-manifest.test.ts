@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { gateJsonSchema } from '../../src/config/schema.js'
+import { OBJECT_NAMESPACE, objectIdOf, templateArgs } from '../../src/core/intent/object-id.js'
 import { leavesOf } from '../../src/core/manifest/constraint/leaves.js'
 import { runTests } from '../../src/core/manifest/constraint/run-tests.js'
+import { MANIFEST_KEYS } from '../../src/core/manifest/expand/expand.js'
 import { TOOL_KEYS } from '../../src/core/manifest/expand/rule.js'
 import type { Predicate } from '../../src/core/manifest/model.js'
 import { expandText, manifestOf, problemsOf } from '../support/manifests.js'
@@ -75,8 +77,22 @@ describe('docs/manifest.md', () => {
     for (const kind of Object.keys(KINDS)) expect(page).toContain(`\`${kind}\``)
   })
 
-  it('has a row for every key of a tool', () => {
-    for (const key of TOOL_KEYS) expect(page).toMatch(new RegExp(`^\\|.*\`${key}\``, 'm'))
+  it('has a row for every key of a manifest and of a tool', () => {
+    for (const key of [...MANIFEST_KEYS, ...TOOL_KEYS])
+      expect(page).toMatch(new RegExp(`^\\|.*\`${key}\``, 'm'))
+  })
+
+  it('gives the ids of objects that the gate computes', () => {
+    const rows = [...page.matchAll(/^\| `(\w+)` \| `(\S+\})` \| (.*) \| `([0-9a-f-]{36})` \|$/gm)]
+    expect(rows).toHaveLength(3)
+    for (const [, type = '', id = '', values = '', uuid] of rows) {
+      const texts = [...values.matchAll(/`([^`]+)`/g)].map(([, text]) => text ?? '')
+      const args = templateArgs(id).map(
+        (name, at) => [name, { type: 'string', value: texts[at] ?? '' }] as const,
+      )
+      expect(objectIdOf({ type, id }, new Map(args), nodeCrypto)).toBe(uuid)
+    }
+    expect(page).toContain(`namespace\n   \`${OBJECT_NAMESPACE}\``)
   })
 
   it('has no fenced YAML that this test does not load', () => {

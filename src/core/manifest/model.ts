@@ -122,7 +122,7 @@ export type ToolRule = {
 /** The governed objects of a manifest's tools: one kind, its states, and which action leads where. */
 export type ObjectModel = {
   readonly type: string
-  /** `{order}`, or `booking:{id}`: which object a call is about, from its arguments (core/intent/object.ts). */
+  /** `{order}`, or `booking:{id}`: which object a call is about, from its arguments (core/intent/object-id.ts). */
   readonly id: string
   /** The first is where an object begins. */
   readonly states: readonly string[]

@@ -46,6 +46,50 @@ describe('manifest show', () => {
   })
 })
 
+const SHOP = `id: com.acme.shop
+object: {type: order, id: order, states: [open, closed], transitions: {close: {from: open, to: closed}}}
+tools:
+  close: {match: "POST /close/{order}", args: {order: string}, intent: required}
+`
+
+describe('a manifest with intent and an object', () => {
+  it('is printed in full, and loads again to the same digest', async () => {
+    writeFileSync(join(dir, 'manifests', 'payments.yaml'), SHOP)
+    const { out } = await run(['manifest', 'show', '--expanded', '-d', manifests()])
+    expect(JSON.parse(out)).toMatchObject({
+      object: { id: '{order}', transitions: { close: { from: ['open'] } } },
+      rules: [{ intent: 'required' }],
+    })
+    expect(manifestDigest(manifestOf(out), nodeCrypto)).toBe(
+      manifestDigest(manifestOf(SHOP), nodeCrypto),
+    )
+  })
+
+  it('is good with warnings of what it leaves open', async () => {
+    writeFileSync(join(dir, 'manifests', 'payments.yaml'), SHOP)
+    const thin = await run(['manifest', 'check', '-d', manifests()])
+    expect([thin.code, thin.err]).toEqual([
+      0,
+      expect.stringMatching(/^warning {2}com\.acme\.shop: close cannot be undone .*thin: refuse$/m),
+    ])
+    writeFileSync(join(dir, 'manifests', 'payments.yaml'), SHOP.replace('required', 'off'))
+    const unused = await run(['manifest', 'check', '-d', manifests(), '--json'])
+    expect(JSON.parse(unused.out)).toMatchObject({
+      ok: true,
+      warnings: [{ manifest: 'com.acme.shop', tool: null, code: 'object_unused' }],
+    })
+  })
+
+  it('is refused with file, line and way out', async () => {
+    const wrong = SHOP.replace('to: closed', 'to: gone')
+    writeFileSync(join(dir, 'manifests', 'payments.yaml'), wrong)
+    const { code, err } = await run(['manifest', 'check', '-d', manifests()])
+    expect(code).toBe(1)
+    expect(err).toContain('there is no state gone; one of: open, closed')
+    expect(err).toMatch(/payments\.yaml:2:\d+/)
+  })
+})
+
 describe('manifest check', () => {
   it('exits 0 on good manifests found through gate.yaml', async () => {
     writeFileSync(join(dir, 'gate.yaml'), 'upstream: https://pay.internal\n')

@@ -88,6 +88,27 @@ tools:
     )
   })
 
+  it('keeps intent and object as they are', async () => {
+    const shop = `id: com.acme.shop
+object:
+  type: order
+  id: order
+  states: [open, closed]
+  transitions: {close: {from: open, to: closed}}
+tools:
+  close: {match: "POST /close/{order}", args: {order: string}, intent: required, thin: refuse}
+`
+    write('shop.yaml', shop)
+    expect((await migrate()).code).toBe(0)
+    const migrated = read('shop.yaml')
+    expect(migrated).toBe(
+      `manifest: gate.constraints/v2\n${shop.replace('{match', '{also: {query: any, body: any}, match')}`,
+    )
+    const { also: _, ...rule } = { ...manifestOf(migrated).rules[0] }
+    expect(rule).toEqual({ ...manifestOf(V1 + shop).rules[0] })
+    expect(manifestOf(migrated).object).toEqual(manifestOf(V1 + shop).object)
+  })
+
   it('writes nothing with --dry-run, and nothing at all when one file cannot be read', async () => {
     write('orders.yaml', OLD)
     const dry = await migrate('--dry-run')

@@ -5,6 +5,7 @@ import { checkManifest } from './check.js'
 import { expandConstraint } from './constraint.js'
 import { SERVER_NAME } from './match.js'
 import { isOurs, NAMESPACED, qualify } from './names.js'
+import { expandObject } from './object.js'
 import { expandRule, RULE_KEYS, type RuleDraft, type RuleSetting, TOOL_KEYS } from './rule.js'
 import { expandTests } from './tests.js'
 import {
@@ -22,7 +23,7 @@ export type Expanded =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-const KEYS = [
+export const MANIFEST_KEYS = [
   'manifest',
   'id',
   'version',
@@ -30,6 +31,7 @@ const KEYS = [
   'default',
   'upstream',
   'server',
+  'object',
   'tools',
   'rules',
   'constraints',
@@ -54,7 +56,7 @@ export const manifestDigest = (manifest: Manifest, crypto: Hashing): string =>
   jsonDigest(manifest, crypto)
 
 function read(reader: Reader, root: Node): Manifest | undefined {
-  const fields = reader.fields(root, KEYS)
+  const fields = reader.fields(root, MANIFEST_KEYS)
   if (fields === undefined) return undefined
   const id = reader.text(fields.get('id'), NAMESPACED, 'a reverse-DNS name like com.acme.payments')
   if (id === undefined) {
@@ -73,6 +75,7 @@ function read(reader: Reader, root: Node): Manifest | undefined {
     server: reader.text(fields.get('server'), SERVER_NAME, "a server's name like files") ?? null,
   })
   const constraints = readConstraints(reader, fields, id, drafts)
+  const object = expandObject(reader, fields.get('object'), drafts)
   const manifest: Manifest = {
     manifest: format,
     id,
@@ -82,6 +85,7 @@ function read(reader: Reader, root: Node): Manifest | undefined {
     upstream:
       reader.text(fields.get('upstream'), /^[a-z0-9][a-z0-9_-]{0,63}$/, "an upstream's name") ??
       'default',
+    ...(object === undefined ? {} : { object }),
     rules: drafts.map(({ rule }) => rule),
     constraints,
     tests: expandTests(reader, fields.get('tests'), id, drafts),

@@ -7,6 +7,7 @@ import { parseTemplate, type Template } from '../route/template.js'
 import { expandAlso } from './also.js'
 import { expandArgs } from './args.js'
 import { expandHitl } from './hitl.js'
+import { expandIntent } from './intent.js'
 import { readMatch } from './match.js'
 import { qualify, TOOL_NAME } from './names.js'
 import type { Fields, Node, Reader } from './tree.js'
@@ -33,6 +34,9 @@ export const TOOL_KEYS = [
   'subject',
   'constraints',
   'hitl',
+  'intent',
+  'thin',
+  'cross_principal',
 ] as const
 export const RULE_KEYS = ['tool', ...TOOL_KEYS] as const
 
@@ -116,6 +120,7 @@ export function expandRule(
     ...(subject === undefined ? {} : { subject }),
     constraints: ids,
     hitl: expandHitl(reader, fields.get('hitl')),
+    ...expandIntent(reader, fields),
   }
   if (subject !== undefined && !Object.hasOwn(args, subject)) {
     reader.problem(node, `subject names no argument: ${subject}`, 'name one of args')

@@ -6,11 +6,20 @@ import type { Manifest, ManifestTest, ToolRule } from '../model.js'
 import { readMembers } from '../route/read-members.js'
 import { type Reading, readingOf } from '../route/reading.js'
 import { guard, resembles } from '../route/resemble.js'
+import { intentWarnings } from './intent-warnings.js'
 
 /** A manifest that loads, and says something its author may not want. */
 export type ManifestWarning = {
-  readonly tool: string
-  readonly code: 'v1_open' | 'any_one_way' | 'names_alike' | 'test_not_read'
+  /** Null: of the manifest as a whole. */
+  readonly tool: string | null
+  readonly code:
+    | 'v1_open'
+    | 'any_one_way'
+    | 'names_alike'
+    | 'test_not_read'
+    | 'thin_accepted'
+    | 'object_unused'
+    | 'transition_unseen'
   readonly message: string
   readonly way_out: string
 }
@@ -18,6 +27,7 @@ export type ManifestWarning = {
 export function manifestWarnings(manifest: Manifest): readonly ManifestWarning[] {
   return [
     ...manifest.rules.flatMap((rule) => [...warningsOf(rule)]),
+    ...intentWarnings(manifest),
     ...manifest.tests.flatMap((test, index) => [...unreadInTest(manifest, test, index)]),
   ]
 }
