@@ -1,4 +1,5 @@
 import type { Header, ReadCall } from '../core/call/call.js'
+import type { Wrote } from '../core/call/executed.js'
 import type { Observation } from '../core/capsule/observation.js'
 import type { OctetsDigest } from '../core/http/response-body.js'
 import type { ToolRule } from '../core/manifest/model.js'
@@ -26,13 +27,13 @@ export type Dispatched = {
   readonly observation: Observation
   /** The whole response, when it was held: kept for replay and for `capture: full`. */
   readonly held: HeldResponse | null
-  /** What left, as the adapter wrote it; absent where the gate itself wrote nothing. */
+  /**
+   * What left, as the adapter wrote it. Absent where the gate itself wrote nothing, and where the rule asks for no
+   * intent that it would be compared with.
+   */
   readonly wrote?: Wrote
 }
-/** The very octets that were handed to the socket or pipe. */
-export type Wrote =
-  | { readonly kind: 'http'; readonly head: string; readonly body: Uint8Array }
-  | { readonly kind: 'mcp'; readonly octets: Uint8Array }
+export type { Wrote }
 export type HeldResponse = {
   readonly status: number
   readonly headers: readonly Header[]

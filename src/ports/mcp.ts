@@ -67,7 +67,10 @@ export type McpControl = {
   readonly totalMs: number
   /** Aborts when nobody waits for the answer any more: what was sent ends as cut. */
   readonly signal?: AbortSignal | undefined
-  /** Told the octets that are handed to the pipe or socket, when they are. */
+  /**
+   * Told the octets that are handed to the pipe or socket, just before they are: once, and never where none leaves.
+   * They stay valid, and are not reused. MUST NOT throw.
+   */
   wrote?(octets: Uint8Array): void
   /** The tool's rule on connections over HTTP; absent: fresh. */
   readonly connection?: 'fresh' | 'pooled' | undefined

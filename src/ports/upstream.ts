@@ -27,7 +27,10 @@ export type DispatchControl = {
   /** Asked once, just before the first byte is written. */
   stillAllowed(): boolean
   readonly signal?: AbortSignal | undefined
-  /** Told what is handed to the socket, when it is. */
+  /**
+   * Told what is handed to the socket, just before it is: once, and never where nothing leaves. The octets stay
+   * valid; they are not reused. MUST NOT throw.
+   */
   wrote?(head: string, body: Uint8Array): void
 }
 export type UpstreamStats = {

@@ -95,19 +95,23 @@ class Exchange implements Listener, ReaderEvents {
   /** From here on the request counts as sent; handed over when the kernel has taken all of it. */
   #send(): void {
     const { socket } = this.#connection
-    const { head, request } = this.#order
+    const order = this.#order
+    const { head, request } = order
     const { body } = request
     const done = (error?: Error | null): void => {
       if (error === undefined || error === null) this.#handedOver = true
     }
     if (body.length === 0) {
+      order.wrote?.(head, body)
       socket.write(head, 'latin1', done)
     } else if (head.length + body.length <= ONE_WRITE) {
       const all = Buffer.allocUnsafe(head.length + body.length)
       all.write(head, 0, 'latin1')
       all.set(body, head.length)
+      order.wrote?.(head, all.subarray(head.length))
       socket.write(all, done)
     } else {
+      order.wrote?.(head, body)
       socket.cork()
       socket.write(head, 'latin1')
       socket.write(body, done)

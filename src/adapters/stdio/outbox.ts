@@ -3,6 +3,8 @@ export type Letter = {
   readonly octets: Uint8Array
   /** Asked just before the first octet leaves; false: it does not leave. */
   mayLeave(): boolean
+  /** Told what is handed to the pipe, without the LF behind it. */
+  wrote?(octets: Uint8Array): void
   /** The pipe has taken all of it; false: it broke, and how much it took is not known. */
   left(whole: boolean): void
 }
@@ -22,7 +24,9 @@ export function createOutbox(write: (line: Uint8Array, done: (whole: boolean) =>
       if (letter === undefined) return
       if (!letter.mayLeave()) continue
       busy = true
-      write(asLine(letter.octets), (whole) => {
+      const line = asLine(letter.octets)
+      letter.wrote?.(line.subarray(0, letter.octets.length))
+      write(line, (whole) => {
         letter.left(whole)
         if (!whole) return
         busy = false

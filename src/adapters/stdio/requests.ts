@@ -35,7 +35,7 @@ export function createRequests(outbox: {
 
   const begin = (
     sending: McpSending,
-    { stillAllowed, totalMs, signal }: McpControl,
+    { stillAllowed, totalMs, signal, wrote }: McpControl,
     resolve: (received: McpReceived) => void,
   ): void => {
     const key = `n${sending.id}`
@@ -49,6 +49,7 @@ export function createRequests(outbox: {
           )
     const request: Underway = {
       octets: sending.octets,
+      ...(wrote === undefined ? {} : { wrote }),
       phase: 'queued',
       mayLeave() {
         if (allowed(stillAllowed)) {

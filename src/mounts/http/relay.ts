@@ -1,7 +1,7 @@
 import { outgoing } from '../../core/call/outgoing.js'
 import type { ToolRule } from '../../core/manifest/model.js'
-import { type Dispatch, type DispatchOrder, notSent } from '../../ports/dispatch.js'
-import type { DispatchRule, NamedUpstream } from '../../ports/upstream.js'
+import { type Dispatch, type DispatchOrder, notSent, type Wrote } from '../../ports/dispatch.js'
+import type { DispatchControl, DispatchRule, NamedUpstream } from '../../ports/upstream.js'
 import type { ClientHeaders, Release } from './hold-and-release.js'
 import { clientHeaders } from './response-headers.js'
 
@@ -32,8 +32,19 @@ export function relay(
     if (opened === null) return { observation: notSent('no_room_to_hold'), held: null }
     release = opened
     const sent = dispatchRule(rule, to, saltedDigest)
-    const observation = await to.upstream.send(request, sent, opened, { stillAllowed, signal })
-    return { observation, held: observation.kind === 'complete' ? opened.held() : null }
+    const left: { wrote?: Wrote } = {}
+    const control: DispatchControl =
+      rule.intent === undefined
+        ? { stillAllowed, signal }
+        : {
+            stillAllowed,
+            signal,
+            wrote(head, body) {
+              left.wrote = { kind: 'http', head, body }
+            },
+          }
+    const observation = await to.upstream.send(request, sent, opened, control)
+    return { observation, held: observation.kind === 'complete' ? opened.held() : null, ...left }
   }
   return { dispatch, release: () => release }
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { closeSync, readSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
@@ -28,6 +29,25 @@ const echo = () =>
 
 const MODES = {
   echo,
+  /** Answers each line with the digest of its octets, as they came out of the pipe. */
+  digest: () => {
+    let line = createHash('sha256')
+    let start = []
+    process.stdin.on('data', (chunk) => {
+      for (let at = 0; at < chunk.length; ) {
+        const end = chunk.indexOf(0x0a, at) + 1 || chunk.length
+        const piece = chunk.subarray(at, end)
+        line.update(piece)
+        start.push(piece)
+        at = end
+        if (piece.at(-1) !== 0x0a) continue
+        const { id } = JSON.parse(Buffer.concat(start).toString())
+        write(`${answer(id, { read: line.digest('hex') })}\n`)
+        line = createHash('sha256')
+        start = []
+      }
+    })
+  },
   /** Every octet in a write of its own. */
   split: () =>
     eachRequest(({ id, params }) => {

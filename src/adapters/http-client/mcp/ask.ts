@@ -26,7 +26,7 @@ export function ask(
 async function send(
   link: Link,
   { id, octets, head }: McpSending,
-  { totalMs, signal, stillAllowed, connection }: McpControl,
+  { totalMs, signal, stillAllowed, wrote, connection }: McpControl,
   resolve: (received: McpReceived) => void,
 ): Promise<void> {
   const key = `n${id}`
@@ -66,6 +66,7 @@ async function send(
     body: octets,
     totalMs: totalMs === 0 ? until : totalMs,
     stillAllowed,
+    wrote,
     connection,
     cut,
   })

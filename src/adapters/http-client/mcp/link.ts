@@ -50,6 +50,7 @@ export type Exchange = {
   readonly totalMs: number
   readonly connection?: DispatchRule['connection'] | undefined
   readonly stillAllowed?: () => boolean
+  readonly wrote?: ((octets: Uint8Array) => void) | undefined
   readonly cut: Cut
 }
 export const NO_BODY = new Uint8Array(0)
@@ -65,7 +66,7 @@ export function exchangeWith(
   exchange: Exchange,
 ): Promise<Observation> {
   const { method, headers, body, totalMs, connection = 'fresh', cut } = exchange
-  const { stillAllowed = () => true } = exchange
+  const { stillAllowed = () => true, wrote } = exchange
   const rule: DispatchRule = {
     success: { status: ['200-299'], unless: [] },
     saltedDigest: null,
@@ -74,5 +75,10 @@ export function exchangeWith(
     deadlines: { connect_ms: CONNECT_MS, first_byte_ms: totalMs, total_ms: totalMs },
   }
   const request = { method, target, headers, body }
-  return upstream.send(request, rule, reading, { stillAllowed, signal: cut.signal })
+  const { signal } = cut
+  return upstream.send(request, rule, reading, {
+    stillAllowed,
+    signal,
+    ...(wrote === undefined ? {} : { wrote: (_head, octets) => wrote(octets) }),
+  })
 }

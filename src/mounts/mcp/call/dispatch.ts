@@ -3,8 +3,8 @@ import type { ReadMcpCall } from '../../../core/call/call.js'
 import { mcpCallOf } from '../../../core/call/parts.js'
 import { objectOf, requestOctets } from '../../../core/mcp/message.js'
 import { namedBy } from '../../../core/mcp/methods.js'
-import { type Dispatch, notSent } from '../../../ports/dispatch.js'
-import type { McpConnection, McpHead } from '../../../ports/mcp.js'
+import { type Dispatch, notSent, type Wrote } from '../../../ports/dispatch.js'
+import type { McpConnection, McpControl, McpHead } from '../../../ports/mcp.js'
 import type { Flight } from '../flights.js'
 import type { McpGate, Served } from '../options.js'
 
@@ -31,23 +31,32 @@ export const dispatchOver =
     // A call that waited for a person is dispatched once more: its first try may hold room already.
     flight.room ??= gate.memory.hold(HOLD_BYTES)
     if (flight.room === null) return { observation: notSent('no_room_to_hold'), held: null }
+    const left: { wrote?: Wrote } = {}
+    const control: McpControl = {
+      stillAllowed,
+      totalMs: rule.deadlines.total_ms,
+      signal: flight.signal,
+      connection: rule.connection,
+      ...(rule.intent === undefined
+        ? {}
+        : {
+            wrote(octets) {
+              left.wrote = { kind: 'mcp', octets }
+            },
+          }),
+    }
     const received = await connection().request(
       {
         id: flight.id,
         octets: requestOctets(flight.id, sent.method, paramsOf(sent, flight)),
         head: headOf(sent),
       },
-      {
-        stillAllowed,
-        totalMs: rule.deadlines.total_ms,
-        signal: flight.signal,
-        connection: rule.connection,
-      },
+      control,
     )
     if (received.kind === 'none') {
       const { observation } = received
       const unsent = observation.kind === 'not_sent' && flight.cancelled()
-      return { observation: unsent ? notSent('cancelled') : observation, held: null }
+      return { observation: unsent ? notSent('cancelled') : observation, held: null, ...left }
     }
     flight.room.shrinkTo(received.octets.length)
     const observation = received.observe({
@@ -56,7 +65,7 @@ export const dispatchOver =
       saltedDigest,
     })
     const headers = [['content-type', 'application/json']] as const
-    return { observation, held: { status: 200, headers, body: received.octets } }
+    return { observation, held: { status: 200, headers, body: received.octets }, ...left }
   }
 
 function paramsOf(call: ReadMcpCall, { id, progressToken }: Flight): string {
