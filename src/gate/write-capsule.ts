@@ -28,10 +28,20 @@ export type WrittenWith = {
   readonly reportDigest?: string
   /** Further lines of the same append. */
   readonly beside?: (capsule: Capsule) => readonly JournalEntry[]
+  /** What this capsule brings about, in the same append behind those lines. */
+  readonly following?: Following
   /** Concludes something that was sent: may use the space set aside for that. */
   readonly urgent?: boolean
   /** Called with the capsule before it is written; MUST NOT throw. */
   readonly announce?: (capsule: Capsule) => void
+}
+
+/** A second capsule. People decide on what its evidence holds, so that is durable before any line is handed over. */
+export type Following = {
+  readonly input: CapsuleInput
+  readonly evidence: EvidenceRecord
+  readonly about: About
+  readonly beside: (capsule: Capsule) => readonly JournalEntry[]
 }
 
 type Writing = Pick<Parts, 'journal' | 'evidence' | 'state' | 'crypto' | 'seam'>
@@ -66,6 +76,7 @@ async function write(
     captured,
     reportDigest,
     beside,
+    following,
     urgent = false,
     announce,
   }: WrittenWith,
@@ -85,6 +96,7 @@ async function write(
     ...(reportDigest === undefined ? {} : { report_digest: reportDigest }),
   })
   const entries = [entry, ...(beside?.(capsule) ?? [])]
+  if (following !== undefined) entries.push(...(await followingEntries(following, parts)))
   await Promise.all([put, parts.journal.append(entries, { urgent })])
   await parts.seam('after_capsule')
   if (settles !== undefined) {
@@ -93,6 +105,19 @@ async function write(
     await parts.state.settle(action_id, settlement)
   }
   return capsule
+}
+
+async function followingEntries(
+  { input, evidence, about, beside }: Following,
+  parts: Writing,
+): Promise<readonly JournalEntry[]> {
+  await parts.evidence.put(evidence, { urgent: true })
+  const capsule = buildCapsule(input, parts.crypto)
+  const statement = 'agent_action'
+  return [
+    capsuleEntry(toSign(capsule, statement), { statement, capsule, about }),
+    ...beside(capsule),
+  ]
 }
 
 /** The identity of an action in which something was decided. */

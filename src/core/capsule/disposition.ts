@@ -96,6 +96,8 @@ function closure(verdict: Disposed): Disposition {
       if (verdict.expiry_policy !== undefined)
         throw new TypeError('expiry_policy belongs to a deferral (seed §5.4)')
       return { decision: decisionOf('resolved', false), ...human, verdict_class: 'resolved' }
+    case 'resume':
+      return { decision: 'accept', ...human, verdict_class: 'resolved' }
     case 'defer':
       return {
         decision: decisionOf('deferred', false),

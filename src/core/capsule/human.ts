@@ -9,7 +9,8 @@ export type Assent = {
   readonly documentDigest: string
   readonly approver: string
   readonly assurance: 'L1' | 'L2' | 'L3'
-  readonly outcome: 'approve' | 'deny' | 'defer' | 'withdraw'
+  /** `resume`: what was stopped goes on, and nothing is executed by that. */
+  readonly outcome: 'approve' | 'deny' | 'defer' | 'withdraw' | 'resume'
   readonly at: string
 }
 

@@ -37,7 +37,7 @@ export type Refused = {
   readonly authority?: string
 }
 
-/** A person closed or postponed an open item; deny and withdraw give `resolved`, defer `deferred`. */
+/** A person closed or postponed an open item; deny, withdraw and resume give `resolved`, defer `deferred`. */
 export type Disposed = {
   readonly kind: 'disposed'
   readonly decision: HumanDecision

@@ -1,7 +1,4 @@
-import { DEFAULT_HITL, deadlineAt, expiryOf } from '../../core/approval/deadline.js'
-import { type ApprovalDocument, approvalDocument } from '../../core/approval/document.js'
-import { hex } from '../../core/bytes/hex.js'
-import { describeCall } from '../../core/call/describe.js'
+import { DEFAULT_HITL } from '../../core/approval/deadline.js'
 import type { Capsule } from '../../core/capsule/model.js'
 import { jsonDigest } from '../../core/json/build.js'
 import type { EvidencePart } from '../../ports/evidence.js'
@@ -13,9 +10,9 @@ import { decide } from '../govern/authorize.js'
 import { type Asked, type Details, type Exit, refuse } from '../govern/exit.js'
 import { demandsPerson, URGENCY_RECORD } from '../intent/demands-person.js'
 import { summaryOf } from '../intent/summary.js'
-import { signed } from '../signed-event.js'
 import { identityOf, olderIdentityOf } from './call-identity.js'
 import { isStale, mayClose } from './find.js'
+import { documentOf, openedEntry, type Shown } from './opening.js'
 
 /**
  * Puts the call before a human, or joins the item that is open for it: of any number of identical calls
@@ -70,7 +67,17 @@ function asked(
   parts: Parts,
 ): Asked {
   const hitl = authorized.rule.hitl ?? DEFAULT_HITL
-  const document = documentOf(authorized, parts)
+  const { kind, ids, words } = routedBy(authorized)
+  const document = documentOf(
+    authorized,
+    {
+      approvalId: authorized.actionId,
+      requestDigest: authorized.requestDigest,
+      routedBy: { kind, ids, reason: words },
+      ...declaredIn(authorized),
+    },
+    parts,
+  )
   const part: EvidencePart = {
     digest: jsonDigest(document, parts.crypto),
     kind: 'approval',
@@ -104,87 +111,24 @@ export const pendingDetails = (
   hem_available: true,
 })
 
-function documentOf(authorized: Authorized, parts: Parts): ApprovalDocument {
-  const { rule, world, agent } = authorized
-  const { kind, ids, words } = routedBy(authorized)
-  const { request, tool } = describeCall(authorized)
-  return approvalDocument({
-    approval_id: authorized.actionId,
-    operator: world.operator,
-    agent: agent.agent,
-    developer: agent.developer,
-    tool,
-    args: authorized.args,
-    ...notJudgedIn(authorized),
-    request,
-    routed_by: { kind, ids, reason: words },
-    irreversibility: rule.effect.irreversibility_class,
-    requested_at: authorized.at,
-    hitl: rule.hitl ?? DEFAULT_HITL,
-    request_digest: authorized.requestDigest,
-    policy_digest: world.policy.digest,
-    manifest_digest: authorized.manifestDigest,
-    ...declaredIn(authorized, parts),
-    salt: hex(parts.ids.random(16)),
-  })
-}
-
 /** The agent's own words, for people to weigh; and whether their word can lift what is in the way. */
-function declaredIn(
-  authorized: Authorized,
-  parts: Parts,
-): Pick<ApprovalDocument, 'idp_summary' | 'approval_lifts' | 'session_id' | 'holds'> {
+function declaredIn(authorized: Authorized): Pick<Shown, 'declared'> {
   const { intent, stopped } = authorized
   if (intent === null) return {}
   const { sessionId: session_id } = intent.intent
   const idp_summary = { idp: summaryOf(intent.intent) }
-  if (!demandsPerson(authorized)) return { session_id, idp_summary }
+  if (!demandsPerson(authorized)) return { declared: { session_id, idp_summary } }
   const approval_lifts = stopped === null && decide(authorized, true).kind === 'permit'
-  return { session_id, holds: 'call', idp_summary, approval_lifts }
-}
-
-/** Shown apart from the arguments, because the gate has not checked it. */
-function notJudgedIn({ notJudged }: Authorized): Pick<ApprovalDocument, 'not_judged'> {
-  const { query, members, body } = notJudged
-  if (query.length === 0 && members.length === 0 && !body) return {}
-  return { not_judged: { query, members: members.map(([pointer]) => pointer), body } }
+  return { declared: { session_id, holds: 'call', idp_summary, approval_lifts } }
 }
 
 /** In one append with its capsule: an item without this line could not be decided. */
 export function openingEntry({ known }: Asked, capsule: Capsule, parts: Parts): JournalEntry {
-  const { opening, rule, agent, world } = known
-  const { hitl } = opening
-  const deadline = deadlineAt(hitl, 0)
-  return signed(
-    'APPROVAL_OPENED',
-    {
-      approval_id: known.actionId,
-      capsule_id: capsule.capsule_id,
-      agent: agent.agent,
-      operator: world.operator,
-      developer: agent.developer,
-      tool: rule.tool,
-      request_digest: known.requestDigest,
-      policy_digest: world.policy.digest,
-      manifest_digest: known.manifestDigest,
-      document_digest: opening.documentDigest,
-      opened_at: capsule.timestamp,
-      expires_at: expiryOf(capsule.timestamp, deadline),
-      on_expiry: deadline.on_expiry,
-      ttl_seconds: hitl.ttl_seconds,
-      quorum: hitl.quorum,
-      roles: hitl.roles,
-      min_assurance: hitl.min_assurance,
-      on_approval: hitl.on_approval,
-      ladder: hitl.ladder,
-      reminders: hitl.reminders_seconds,
-      refusal_seconds: hitl.refusal_seconds ?? hitl.ttl_seconds,
-      call_identity: opening.callIdentity,
-      ...(known.intent === null ? {} : { session_id: known.intent.intent.sessionId }),
-      ...(demandsPerson(known) ? { holds: 'call' as const } : {}),
-    },
-    parts,
-  )
+  const { opening, actionId: approvalId, requestDigest, intent } = known
+  const session = intent === null ? {} : { session_id: intent.intent.sessionId }
+  const holds = demandsPerson(known) ? { holds: 'call' as const } : {}
+  const more = { ...session, ...holds }
+  return openedEntry(known, { approvalId, requestDigest, ...opening, more }, capsule, parts)
 }
 
 /** What sent the call to a human: policies, constraints whose failure asks instead of blocking, or the agent itself. */

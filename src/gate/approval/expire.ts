@@ -30,7 +30,8 @@ export async function expire(seen: Approval, parts: Parts): Promise<boolean> {
     if (approval === 'moved' || haltFor(parts.halts(), approval) !== null) return true
     const at = parts.journal.timestamp()
     if (Date.parse(at) >= Date.parse(approval.deadline.at)) {
-      await transition({ approval, actionId, at, ...stepOf(approval) }, parts)
+      const step = stepOf(approval)
+      await transition({ approval, actionId, at, ...step, ...ending(approval, step, parts) }, parts)
     } else {
       await remind(approval, Date.parse(at), parts)
     }
@@ -51,6 +52,16 @@ function stepOf({ state, deadline, hitl, rung }: Approval): Pick<Transition, 'co
     case 'escalated':
       return { code: 'approval_escalated', deadline: deadlineAt(hitl, rung + 1) }
   }
+}
+
+/** A session that nobody decided about does not go on. */
+function ending(
+  { holds, sessionId: session_id = '' }: Approval,
+  { code }: Pick<Transition, 'code'>,
+  parts: Parts,
+): Pick<Transition, 'events'> {
+  if (holds !== 'session' || code === 'approval_escalated') return {}
+  return { events: [signed('SESSION_CLOSED', { session_id, reason: 'unanswered' }, parts)] }
 }
 
 /** One reminder is enough, however many passed while the gate was down. */

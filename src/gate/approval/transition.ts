@@ -80,6 +80,9 @@ function verdictOf({ code, by, expiry }: Transition, reason_digest: string): Ver
       const authority = by === undefined ? {} : { authority: by.authority }
       return { kind: 'refused', verdict_class, reason_digest, ...authority }
     }
+    case 'hitl_dispatched':
+    case 'needs_decision':
+      throw new TypeError(`${code} opens an item`)
     case 'deferred':
       throw new TypeError('only a person postpones (seed §5.4.1)')
   }

@@ -18,6 +18,8 @@ export async function withdraw(
   try {
     const asked = await parts.state.approval(approvalId)
     if (asked === null || asked.agent !== agent) return { kind: 'refused', why: 'unknown' }
+    // The gate asks, not the agent: it cannot take that back.
+    if (asked.holds === 'session') return { kind: 'refused', why: 'frozen' }
     const approval = await claimItem(asked, actionId, parts)
     if (approval === 'held') return { kind: 'refused', why: 'in_use' }
     if (approval === 'moved') return { kind: 'refused', why: 'over' }

@@ -10,6 +10,8 @@ import { openingEntry } from '../approval/ask.js'
 import type { Known, Parts } from '../context.js'
 import { claimedPart, reasonPart, saltedPart } from '../evidence/parts.js'
 import { evidenceRecord } from '../evidence/record.js'
+import { advised } from '../intent/advised.js'
+import { type After, afterOf } from '../intent/after.js'
 import { decidedAction, type WrittenWith, writeCapsule } from '../write-capsule.js'
 import { allRecords } from './constrain.js'
 import type { Asked, Ending, Reason, Refused, Sent } from './exit.js'
@@ -18,7 +20,8 @@ import type { Asked, Ending, Reason, Refused, Sent } from './exit.js'
 export async function record(ending: Ending, parts: Parts): Promise<Answer> {
   const { actionId, identified } = ending.known
   try {
-    return answerTo(ending, await conclude(ending, parts))
+    const capsuleId = await conclude(ending, parts)
+    return answerTo(await advised(ending, parts), capsuleId)
   } catch (error) {
     parts.report({ level: 'error', event: 'capsule_not_written', actionId, detail: String(error) })
     const sent = ending.exit === 'sent' && TABLE[ending.code].effect !== 'none'
@@ -32,20 +35,35 @@ export async function record(ending: Ending, parts: Parts): Promise<Answer> {
 /** Writes what became of the call as its capsule; resolves to the capsule's id when that is durable. */
 export async function conclude(ending: Ending, parts: Parts): Promise<string> {
   const { known } = ending
+  const after = afterOf(ending, parts)
   const evidence = evidenceOf(ending, parts)
   const why = reasonOf(ending)
   const reason = why === null ? null : reasonPart(ending.code, { code: ending.code, ...why }, parts)
-  const all = reason === null ? evidence : [...evidence, reason]
-  const capsule = await writeCapsule(
-    capsuleInput(ending, reason === null ? {} : { reason_digest: reason.digest }),
+  const all = [...evidence, ...after.evidence, ...(reason === null ? [] : [reason])]
+  const input = capsuleInput(ending, reason === null ? {} : { reason_digest: reason.digest })
+  const writing = writeCapsule(
+    after.records.length === 0
+      ? input
+      : { ...input, constraints: [...input.constraints, ...after.records] },
     {
       evidence: all.length === 0 ? null : evidenceRecord(known, all, parts),
       announce: (written) => parts.concluding?.(ending, written),
-      ...(ending.exit === 'sent' ? withSent(ending, evidence) : withRefusal(ending, parts)),
+      ...(ending.exit === 'sent' ? withSent(ending, evidence) : withRefusal(ending)),
+      ...besideOf(ending, after, parts),
+      ...(after.following === null ? {} : { following: after.following }),
     },
     parts,
   )
+  // The declaration goes with this write, and nothing is answered before it is durable (DESIGN §3).
+  const [capsule] = await Promise.all([writing, known.intent?.written])
   return capsule.capsule_id
+}
+
+/** What stands behind the capsule in the same append. */
+function besideOf(ending: Ending, { entries }: After, parts: Parts): Pick<WrittenWith, 'beside'> {
+  if (ending.exit === 'asked')
+    return { beside: (written) => [openingEntry(ending, written, parts)] }
+  return entries.length === 0 ? {} : { beside: () => entries }
 }
 
 function capsuleInput(ending: Ending, reason: Pick<Happened, 'reason_digest'>): CapsuleInput {
@@ -65,6 +83,7 @@ function capsuleInput(ending: Ending, reason: Pick<Happened, 'reason_digest'>): 
       'dev.capsulegate.policy_digest': world.policy.digest,
       'dev.capsulegate.mode': mode ?? world.mode,
       'dev.capsulegate.decision_id': decisionId ?? actionId,
+      ...(known.intent == null ? {} : { 'dev.capsulegate.intent_ref': known.intent.eventId }),
       ...(ending.exit === 'asked'
         ? { 'dev.capsulegate.deadline': deadlineAt(ending.known.opening.hitl, 0) }
         : {}),
@@ -133,10 +152,7 @@ function withSent(
 }
 
 /** No earlier line says whose call it was, so the capsule's own line does (DESIGN §5). */
-function withRefusal(
-  ending: Refused | Asked,
-  parts: Parts,
-): Pick<WrittenWith, 'about' | 'awaited' | 'beside'> {
+function withRefusal(ending: Refused | Asked): Pick<WrittenWith, 'about' | 'awaited'> {
   const { identified, rule, requestDigest } = ending.known
   return {
     ...(identified.kind === 'unknown'
@@ -149,8 +165,6 @@ function withRefusal(
           },
         }),
     // What a human decides on is durable before they are asked.
-    ...(ending.exit === 'asked'
-      ? { awaited: true, beside: (written) => [openingEntry(ending, written, parts)] }
-      : {}),
+    ...(ending.exit === 'asked' ? { awaited: true } : {}),
   }
 }

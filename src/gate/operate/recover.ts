@@ -1,10 +1,11 @@
 import type { By, CapsuleInput, EffectMeta } from '../../core/capsule/input.js'
 import { vouchesFor } from '../../core/journal/dispatch-evidence.js'
+import { plainEntry } from '../../core/journal/entry.js'
 import type { MembersOf } from '../../core/journal/vocabulary.js'
 import type { EvidencePart } from '../../ports/evidence.js'
 import { recallRun } from '../approval/decide/recall.js'
 import type { Parts } from '../context.js'
-import { decidedAction, writeCapsule } from '../write-capsule.js'
+import { decidedAction, type WrittenWith, writeCapsule } from '../write-capsule.js'
 
 /** An ACTION_DISPATCHED line that no capsule concludes. */
 export type Orphan = MembersOf<'ACTION_DISPATCHED'>
@@ -33,6 +34,7 @@ async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
       // Its evidence was written before the dispatch line.
       evidence: null,
       settles: { outcome: 'commit', replayable: false },
+      ...besideOf(vouched, parts),
       ...(isCaptured ? { captured: ['request'] } : {}),
       urgent: true,
     },
@@ -44,6 +46,16 @@ async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
     found.state === 'present' ? 'it does not vouch for the dispatch' : `it is ${found.state}`
   const detail = `the evidence cannot be used, because ${why}: its capsule claims no constraint, mode or authority`
   parts.report({ level: 'error', event: 'recovered_without_evidence', actionId, detail })
+}
+
+/** Of a declared step: it was sent, and what became of its object is not known. What was sent cannot be compared. */
+function besideOf(vouched: Orphan | null, parts: Parts): Pick<WrittenWith, 'beside'> {
+  if (vouched?.intent === undefined) return {}
+  const { intent, action_id } = vouched
+  const to_state = intent.from_state === intent.to_state ? intent.to_state : null
+  const own = { event_id: parts.ids.actionId(), action_id, result: 'unconfirmed' } as const
+  const entry = plainEntry('ACTION_RESULT_RECORDED', { ...intent, ...own, to_state })
+  return { beside: () => [entry] }
 }
 
 /** Read again from the journal, because its digest depends on the order of its members; evidence of 0.1 vouches for no line. */
@@ -95,6 +107,9 @@ async function inputOf(
             'dev.capsulegate.mode': vouched.mode,
           }),
       'dev.capsulegate.decision_id': line.decision_id,
+      ...(vouched?.intent === undefined
+        ? {}
+        : { 'dev.capsulegate.intent_ref': vouched.intent.event_id }),
     },
     // The item this call was closing stays closed: its grant is spent.
     ...(supersedes === undefined ? {} : { chain: { supersedes } }),

@@ -42,7 +42,8 @@ export function createHumans(
         )
       return
     }
-    const outcome = effect ? 'approve' : verdict === 'deferred' ? 'defer' : 'deny'
+    const { resumed } = capsule
+    const outcome = effect || resumed ? 'approve' : verdict === 'deferred' ? 'defer' : 'deny'
     const needed = outcome === 'approve' ? asked.quorum : 1
     const voters = new Set(
       asked.votes
@@ -76,8 +77,10 @@ export function createHumans(
     voted(line: LineOf<'APPROVAL_VOTED'>): void {
       const { approval_id, on, by, voter, outcome, document_digest } = line
       if (by !== 'person') return
-      // What was sent had its votes before; only a refusal and a deferral bring theirs along.
-      const asked = open.get(on) ?? (outcome === 'approve' ? undefined : claimed.get(on)?.asked)
+      // What was sent had its votes before; a refusal, a deferral and a resumption bring theirs along.
+      const ended = claimed.get(on)
+      const brings = outcome !== 'approve' || ended?.capsule.resumed === true
+      const asked = open.get(on) ?? (brings ? ended?.asked : undefined)
       if (asked?.approvalId !== approval_id) return
       asked.votes.push({
         voter: detached(voter),

@@ -70,6 +70,8 @@ export type Concluded = {
   readonly actionId: string | null
   readonly verdict: string | null
   readonly human: boolean
+  /** What was stopped goes on, and nothing is executed by that. */
+  readonly resumed: boolean
   /** It says that at least one byte left. */
   readonly effect: boolean
   readonly requestDigest: string | null
@@ -93,6 +95,8 @@ export function readConcluded(line: JsonObject, { seq, v }: Link): Concluded | n
     actionId: text(capsule.get('action_id')),
     verdict: text(disposition?.get('verdict_class')),
     human: disposition?.get('human_disposed') === true,
+    resumed:
+      disposition?.get('decision') === 'accept' && disposition.get('verdict_class') === 'resolved',
     effect: effect !== null && effect.size > 0,
     requestDigest: text(effect?.get('request_digest')),
     beside: line.get('statement') === 'outcome' || capsule.get('action_type') === 'fyi',

@@ -91,9 +91,12 @@ function bar(approval: Approval, decision: Decision, parts: Parts): Resolution |
   return null
 }
 
-/** A quorum above one and a deferral need people (seed §5.4.1), and a machine has no assurance above L1. */
-const isForPeople = ({ hitl }: Approval, { kind }: Outcome): boolean =>
-  kind === 'defer' || hitl.quorum > 1 || hitl.min_assurance !== 'L1'
+/**
+ * A quorum above one and a deferral need people (seed §5.4.1), and a machine has no assurance above L1. What a
+ * session waits for is a person's judgement (seed intent-declaration-primitive-01 §4.4).
+ */
+const isForPeople = ({ hitl, holds }: Approval, { kind }: Outcome): boolean =>
+  holds !== undefined || kind === 'defer' || hitl.quorum > 1 || hitl.min_assurance !== 'L1'
 
 /** The result of the same decision, where it was delivered before. */
 function repeated(approval: Approval, decision: Decision, parts: Parts): Resolution | null {

@@ -40,7 +40,7 @@ export type Resolution =
       readonly kind: 'recorded'
       /** The same decider had decided the same before: nothing new was recorded. */
       readonly repeated: boolean
-      readonly state: 'pending' | 'approved' | 'refused' | 'deferred'
+      readonly state: 'pending' | 'approved' | 'refused' | 'deferred' | 'resumed'
       readonly votes: number
       readonly quorum: number
       /** Null where the decision itself writes no capsule (DESIGN §3). */

@@ -26,6 +26,7 @@ export type Recording = {
 export async function recordApprove(recording: Recording, parts: Parts): Promise<Resolution> {
   const { approval, decision } = recording
   const { hitl, votes } = approval
+  if (approval.holds === 'session') return recordResume(recording, parts)
   const stale = staleness(approval, parts)
   if (stale !== null) return refused('stale', stale)
   const broken = await boundsFault(approval, decision, parts)
@@ -48,12 +49,35 @@ export async function recordApprove(recording: Recording, parts: Parts): Promise
   }
 }
 
-/** The first refusal ends the item. */
+/** At quorum the session goes on: nothing is left to be spent, so the item is closed at once. */
+async function recordResume(recording: Recording, parts: Parts): Promise<Resolution> {
+  const { approval } = recording
+  const { hitl, votes, approvalId: approval_id, sessionId: session_id = '' } = approval
+  const part = votePart(recording, parts)
+  if (votes.length + 1 < hitl.quorum) {
+    await putBeside(approval, part, parts)
+    await parts.journal.append([voteEntry(recording, part, parts)])
+    const recorded = { votes: votes.length + 1, quorum: hitl.quorum, capsuleId: null }
+    return { kind: 'recorded', repeated: false, state: 'pending', ...recorded }
+  }
+  const at = parts.journal.timestamp()
+  const record = approvalRecord('pass', part.digest)
+  const resumed = signed('SESSION_RESUMED', { session_id, approval_id }, parts)
+  const step = { code: 'session_resumed', at, record, evidence: [part] } as const
+  return settle(recording, part, step, parts, [resumed])
+}
+
+/** The first refusal ends the item, and the session that it is about. */
 export async function recordDeny(recording: Recording, parts: Parts): Promise<Resolution> {
+  const { holds, sessionId: session_id = '' } = recording.approval
   const part = votePart(recording, parts)
   const record = approvalRecord('fail', part.digest)
   const at = parts.journal.timestamp()
-  return settle(recording, part, { code: 'approval_refused', at, record, evidence: [part] }, parts)
+  const ends = holds === 'session'
+  const closed = signed('SESSION_CLOSED', { session_id, reason: 'refused' }, parts)
+  const code = ends ? 'session_ended' : 'approval_refused'
+  const step = { code, at, record, evidence: [part] } as const
+  return settle(recording, part, step, parts, ends ? [closed] : [])
 }
 
 const MOST_SECONDS = 31_536_000
@@ -96,18 +120,28 @@ export async function recordDefer(
 async function settle(
   recording: Recording,
   part: EvidencePart,
-  step: Omit<Transition, 'approval' | 'actionId' | 'by' | 'events'>,
+  step: Omit<Transition, 'approval' | 'actionId' | 'by' | 'events' | 'code'> & {
+    readonly code: keyof typeof STATES
+  },
   parts: Parts,
+  more: readonly JournalEntry[] = [],
 ): Promise<Resolution> {
   const { approval, decision, actionId } = recording
   const by = byOf(approval, decision, parts)
-  const events = [voteEntry(recording, part, parts)]
+  const events = [voteEntry(recording, part, parts), ...more]
   const { capsuleId } = await transition({ ...step, approval, actionId, by, events }, parts)
   const { votes, hitl } = approval
-  const state = step.code === 'approval_deferred' ? 'deferred' : 'refused'
+  const state = STATES[step.code]
   const recorded = { votes: votes.length, quorum: hitl.quorum, capsuleId }
   return { kind: 'recorded', repeated: false, state, ...recorded }
 }
+
+const STATES = {
+  approval_deferred: 'deferred',
+  approval_refused: 'refused',
+  session_ended: 'refused',
+  session_resumed: 'resumed',
+} as const
 
 /** The caller of `resolve` has authenticated the person. */
 function byOf(
@@ -118,7 +152,9 @@ function byOf(
   if (decider.kind === 'machine') return { kind: 'machine', authority: tenant.voter(decider.name) }
   const { name: approver, assurance } = decider
   const at = journal.timestamp()
-  const assent = { ...assentTo(approval), approver, assurance, outcome: outcome.kind, at }
+  const resumes = outcome.kind === 'approve' && approval.holds === 'session'
+  const said = resumes ? 'resume' : outcome.kind
+  const assent = { ...assentTo(approval), approver, assurance, outcome: said, at } as const
   return { kind: 'human', decision: HumanDecision.authenticated(assent) }
 }
 

@@ -33,7 +33,7 @@ type DecisionBody = z.infer<typeof decisionBody>
 
 export const decisionAnswer = z.strictObject({
   approval_id: actionId,
-  state: z.enum(['pending', 'approved', 'refused', 'deferred']),
+  state: z.enum(['pending', 'approved', 'refused', 'deferred', 'resumed']),
   votes: z.int(),
   quorum: z.int(),
   /** Null where the decision itself writes no capsule: the call that runs on it will. */
