@@ -27,7 +27,14 @@ export type ConfiguredGate = RunningGate & {
 /** A gate as programs around it get it: without the ports and secrets that its composition holds. */
 export type OpenGate = Gate & Pick<ConfiguredGate, 'reload' | 'reloadFiles' | 'close'>
 
-export function narrowed({ parts, data, identity, heads, ...gate }: ConfiguredGate): OpenGate {
+export function narrowed({
+  parts,
+  data,
+  identity,
+  mandates,
+  heads,
+  ...gate
+}: ConfiguredGate): OpenGate {
   return gate
 }
 

@@ -2,12 +2,14 @@ import type { JSONWebKeySet } from 'jose'
 import { readFileSync } from '../adapters/disk/files.js'
 import type { AgentRecord, IdentityOptions } from '../adapters/identity/identity.js'
 import type { JwtIssuer } from '../adapters/identity/jwt.js'
+import type { KeySource } from '../adapters/identity/key-set.js'
+import type { MandateIssuer } from '../adapters/identity/mandate.js'
 import { watchFile, watchTokens } from '../adapters/identity/watch-tokens.js'
-import type { GateConfig, IssuerConfig } from '../config/model.js'
+import type { GateConfig, IssuerConfig, MandateIssuerConfig } from '../config/model.js'
 import { GateError } from '../core/error.js'
 import type { GateReport } from '../gate/context.js'
 
-/** Who may call: agents of gate.yaml, agent tokens this gate issued, JWT issuers, client certificates. */
+/** Who may call: agents of gate.yaml, agent tokens this gate issued, JWT issuers, issuers of mandates, client certificates. */
 export function identityOf(
   { identity, data_dir }: GateConfig,
   report: (event: GateReport) => void,
@@ -42,20 +44,41 @@ export function identityOf(
       ]),
     ),
     anonymous,
+    mandates: {
+      issuers: identity.mandates.map((issuer) => mandateIssuerOf(issuer, report)),
+      agents,
+    },
   }
 }
 
 const issuerOf = (config: IssuerConfig, report: (event: GateReport) => void): JwtIssuer => ({
   issuer: config.issuer,
   audience: config.audience,
-  jwks:
-    config.jwks.kind === 'url'
-      ? { kind: 'remote', url: config.jwks.url }
-      : { kind: 'file', read: keysOf(config.jwks.path, report) },
+  jwks: sourceOf(config, report),
   agentClaim: config.agent_claim,
   rolesClaim: config.roles_claim,
   developerClaim: config.developer_claim,
 })
+
+const mandateIssuerOf = (
+  config: MandateIssuerConfig,
+  report: (event: GateReport) => void,
+): MandateIssuer => ({
+  issuer: config.issuer,
+  audience: config.audience,
+  jwks: sourceOf(config, report),
+  agentClaim: config.agent_claim,
+  algorithms: config.algorithms,
+  requireProof: config.require_proof,
+})
+
+const sourceOf = (
+  { jwks }: Pick<IssuerConfig, 'jwks'>,
+  report: (event: GateReport) => void,
+): KeySource =>
+  jwks.kind === 'url'
+    ? { kind: 'remote', url: jwks.url }
+    : { kind: 'file', read: keysOf(jwks.path, report) }
 
 /** A start needs a readable set; one that is damaged later leaves no key that verifies. */
 function keysOf(path: string, report: (event: GateReport) => void): () => JSONWebKeySet {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { nodeCrypto } from '../adapters/crypto-node.js'
 import { createIdentity, type IdentityOptions } from '../adapters/identity/identity.js'
+import { createMandates } from '../adapters/identity/mandate.js'
 import { firstLine } from '../adapters/journal/segments.js'
 import type { Mode } from '../core/capsule/model.js'
 import { GateError } from '../core/error.js'
@@ -8,7 +9,7 @@ import type { GateReport, Parts } from '../gate/context.js'
 import { type Gate, startGate } from '../gate/gate.js'
 import type { MemoryLimits } from '../gate/memory.js'
 import type { Clock, Timer } from '../ports/clock.js'
-import type { Identity } from '../ports/identity.js'
+import type { Identity, Mandates } from '../ports/identity.js'
 import { systemClock, systemIds, systemTimer } from './clock.js'
 import { type Data, type DataOptions, openData } from './data/open.js'
 import { type JudgesSource, loadJudges, publish } from './judges/load.js'
@@ -40,6 +41,7 @@ export type RunningGate = Gate & {
   readonly data: Data
   readonly parts: Parts
   readonly identity: Identity
+  readonly mandates: Mandates
   readonly heads: Pick<HeadTeller, 'subscribe' | 'flush'>
   /** New manifests, policies or mode. A set that does not load keeps the old one and says why. */
   reload(source: JudgesSource): Promise<readonly string[]>
@@ -84,7 +86,8 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
     for (const detail of openings(loaded.judges.manifests, recorded?.manifest_digests ?? [])) {
       report({ level: 'warn', event: 'manifest_warning', detail })
     }
-    const identity = createIdentity(options.identity)
+    const mandates = createMandates({ issuers: options.identity.mandates?.issuers ?? [], clock })
+    const identity = createIdentity(options.identity, mandates)
     const { gate, parts } = await startGate({
       parts: {
         journal: data.journal,
@@ -124,6 +127,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
       parts,
       data,
       identity,
+      mandates,
       heads,
       async reload(source) {
         const next = await loadJudges(source, gate.read.judges().policy)

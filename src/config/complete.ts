@@ -2,11 +2,11 @@ import { resolve } from 'node:path'
 import { parseSecrets } from '../adapters/webhook/sign.js'
 import { freeze, record, type SourceTree } from '../core/manifest/expand/tree.js'
 import { escapePointer } from '../core/manifest/route/pointer.js'
+import { claimedTwice, issuerOf, mandateIssuerOf } from './complete-issuers.js'
 import {
   type AgentConfig,
   type ConfigProblem,
   type GateConfig,
-  type IssuerConfig,
   type LoadedConfig,
   type McpConfig,
   problem,
@@ -195,6 +195,7 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     const at = pointer('/identity/mtls', subject)
     fault(at, `there is no agent ${agent}`, 'write it under identity.agents')
   }
+  claimedTwice(given.identity, fault)
   const { data_dir, head_file, master_key_file } = dataPathsOf(given, origin.base)
   const { tls, ...data } = given.listeners.data
   const config: GateConfig = {
@@ -224,17 +225,21 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     identity: {
       agents,
       jwt: given.identity.jwt.map((issuer) => issuerOf(issuer, path)),
+      mandates: given.identity.mandates.map((issuer) => mandateIssuerOf(issuer, path)),
       mtls: given.identity.mtls,
     },
     limits: given.limits,
     journal: { segment_bytes: given.journal.segment_bytes, head_file },
     evidence: { master_key_file },
     idempotency: given.idempotency,
+    intent: given.intent,
+    sessions: given.sessions,
     webhooks: record(each('/webhooks', given.webhooks, webhookOf)),
     passthrough: given.passthrough,
     websocket: given.websocket,
     approvals: {
       open_per_agent: given.approvals.open_per_agent,
+      open_per_session: given.approvals.open_per_session,
       enabled: given.approvals.enabled ?? null,
       sources: record(each('/approvals/sources', given.approvals.sources, sourceOf)),
     },
@@ -242,24 +247,6 @@ export function completeConfig(given: GateFile, origin: Origin): LoadedConfig {
     deny_detail: given.deny_detail,
   }
   return problems.length === 0 ? { ok: true, config: freeze(config) } : { ok: false, problems }
-}
-
-function issuerOf(
-  given: GateFile['identity']['jwt'][number],
-  path: (relative: string) => string,
-): IssuerConfig {
-  const { issuer, audience, agent_claim, roles_claim, jwks_file, jwks_url } = given
-  return {
-    issuer,
-    audience,
-    jwks:
-      jwks_url === undefined
-        ? { kind: 'file', path: path(jwks_file ?? '') }
-        : { kind: 'url', url: jwks_url },
-    agent_claim,
-    roles_claim,
-    developer_claim: given.developer_claim ?? null,
-  }
 }
 
 function sharedTokens(

@@ -45,6 +45,11 @@ export type IssuerConfig = Pick<
     | { readonly kind: 'url'; readonly url: string }
   readonly developer_claim: string | null
 }
+export type MandateIssuerConfig = Pick<
+  GateFile['identity']['mandates'][number],
+  'issuer' | 'audience' | 'agent_claim' | 'algorithms' | 'require_proof'
+> &
+  Pick<IssuerConfig, 'jwks'>
 export type SourceConfig = Pick<
   GateFile['approvals']['sources'][string],
   'asserts_people' | 'people' | 'roles'
@@ -65,6 +70,8 @@ export type GateConfig = Pick<
   | 'mode'
   | 'limits'
   | 'idempotency'
+  | 'intent'
+  | 'sessions'
   | 'passthrough'
   | 'websocket'
   | 'log'
@@ -90,13 +97,14 @@ export type GateConfig = Pick<
   readonly identity: {
     readonly agents: Named<AgentConfig>
     readonly jwt: readonly IssuerConfig[]
+    readonly mandates: readonly MandateIssuerConfig[]
     /** Subject of a client certificate → agent. */
     readonly mtls: Named<string>
   }
   readonly journal: { readonly segment_bytes: number; readonly head_file: string }
   readonly evidence: { readonly master_key_file: string }
   readonly webhooks: Named<WebhookConfig>
-  readonly approvals: Pick<GateFile['approvals'], 'open_per_agent'> & {
+  readonly approvals: Pick<GateFile['approvals'], 'open_per_agent' | 'open_per_session'> & {
     /** Null: as the mount has it, on under `serve` and off inside a program. */
     readonly enabled: boolean | null
     readonly sources: Named<SourceConfig>

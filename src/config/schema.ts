@@ -18,17 +18,8 @@ import {
   sha256,
   variable,
 } from './fields.js'
+import { issuer, mandateIssuer } from './issuers.js'
 import { mcpServer } from './mcp.js'
-
-/**
- * gate.yaml. Unknown keys are errors, everything has a default, and no key takes a secret: only the
- * name of an environment variable or of a file that holds it. Published by `config schema`.
- */
-const remoteKeys = z.string().superRefine((text, context) => {
-  if (parseUrl(text)?.protocol !== 'https:') {
-    context.addIssue({ code: 'custom', message: 'expected an https URL' })
-  }
-})
 
 const upstream = z
   .strictObject({
@@ -69,18 +60,6 @@ const agent = z
     'expected one of token_sha256, token_sha256_env, token_sha256_file',
   )
 const agents = z.record(agentName, agent)
-
-const issuer = z
-  .strictObject({
-    issuer: z.string().min(1).max(1024),
-    audience: z.string().min(1).max(1024),
-    jwks_file: file.optional(),
-    jwks_url: remoteKeys.optional(),
-    agent_claim: z.string().min(1).max(128).default('sub'),
-    roles_claim: z.string().min(1).max(128).default('roles'),
-    developer_claim: z.string().min(1).max(128).optional(),
-  })
-  .refine(one('jwks_file', 'jwks_url'), 'expected either jwks_file or jwks_url')
 
 /** An approval system that delivers people's decisions, or its own. */
 const decisionSource = z
@@ -145,6 +124,10 @@ const webhook = z
     }
   })
 
+/**
+ * gate.yaml. Unknown keys are errors, everything has a default, and no key takes a secret: only the
+ * name of an environment variable or of a file that holds it. Published by `config schema`.
+ */
 export const gateFile = z
   .strictObject({
     // The short form, for one API.
@@ -185,6 +168,7 @@ export const gateFile = z
       .strictObject({
         agents: agents.prefault({}),
         jwt: z.array(issuer).max(32).default([]),
+        mandates: z.array(mandateIssuer).max(32).default([]),
         mtls: z.record(z.string().min(1).max(1024), agentName).prefault({}),
       })
       .prefault({}),
@@ -215,6 +199,17 @@ export const gateFile = z
         drain_seconds: z.int().min(0).max(3600).default(30),
       })
       .prefault({}),
+    intent: z
+      .strictObject({
+        /** What becomes of a declaration whose texts hold marks of personal data. */
+        pii: z.enum(['reject', 'flag', 'off']).default('reject'),
+        /** How far an agent's clock may be from the gate's. */
+        skew_seconds: seconds.default(300),
+        /** So many declarations of another mission escalate their session. */
+        mission_mismatches: z.int().min(1).max(1_000_000).default(3),
+      })
+      .prefault({}),
+    sessions: z.strictObject({ idle_seconds: seconds.default(3_600) }).prefault({}),
     journal: z
       .strictObject({
         segment_bytes: z.int().min(65_536).max(1_073_741_824).default(67_108_864),
@@ -230,6 +225,8 @@ export const gateFile = z
       .strictObject({
         /** So many calls of one agent may wait for people at once. */
         open_per_agent: z.int().min(1).max(100_000).default(100),
+        /** So many calls of one session may wait for people at once. */
+        open_per_session: z.int().min(1).max(100_000).default(3),
         /** Whether people can be asked. Default: yes under `serve`, no for a gate inside a program. */
         enabled: z.boolean().optional(),
         sources: z.record(name, decisionSource).prefault({}),

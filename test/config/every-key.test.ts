@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
+import type { JwtIssuer } from '../../src/adapters/identity/jwt.js'
+import type { MandateIssuer } from '../../src/adapters/identity/mandate.js'
 import { hashToken } from '../../src/adapters/identity/tokens.js'
 import { approvalSources } from '../../src/app/admin.js'
 import { fromFiles, optionsOf } from '../../src/app/create-gate.js'
@@ -96,16 +98,24 @@ const upstream: Reach = (config) =>
     return { ...rest, origin, deadlines, header: credential?.header, sends: credential?.value() }
   })
 const identity: Reach = (config) => {
-  const { tokens, issuers, certificates } = identityOf(config, () => undefined)
+  const { tokens, issuers, certificates, mandates } = identityOf(config, () => undefined)
+  const read = <T extends JwtIssuer | MandateIssuer>({ jwks, ...issuer }: T) => ({
+    ...issuer,
+    jwks: jwks.kind === 'file' ? jwks.read() : jwks,
+  })
   return {
     tokens: [...tokens()],
-    issuers: issuers.map(({ jwks, ...issuer }) => ({
-      ...issuer,
-      jwks: jwks.kind === 'file' ? jwks.read() : jwks,
-    })),
+    issuers: issuers.map(read),
+    mandates: mandates?.issuers.map(read),
     certificates: [...certificates],
   }
 }
+/** Carried in the configuration; what reads it is a part of its own. */
+const carried: Reach = ({ intent, sessions, approvals }) => ({
+  intent,
+  sessions,
+  openPerSession: approvals.open_per_session,
+})
 const limits: Reach = (config) => limitsOf(config)
 const routes: Reach = (config) => routesOf(config)
 const tls: Reach = (config) => tlsOf(config)
@@ -323,6 +333,15 @@ const ROWS: Readonly<Record<string, Row>> = {
     roles_claim: row(identity, ['roles', 'groups'], keyed),
     developer_claim: row(identity, ['dev', 'team'], keyed),
   }),
+  ...under('identity.mandates[].', {
+    issuer: row(identity, ['https://a', 'https://b'], keyed),
+    audience: row(identity, ['a', 'b'], keyed),
+    jwks_file: row(identity, ['jwks-a', 'jwks-b'], issuer),
+    jwks_url: row(identity, ['https://a/k', 'https://b/k'], issuer),
+    agent_claim: row(identity, ['sub', 'agent'], keyed),
+    algorithms: row(identity, [['EdDSA'], ['EdDSA', 'ES256']], keyed),
+    require_proof: row(identity, [false, true], keyed),
+  }),
   'identity.mtls.*': row(identity, ['a', 'b']),
   ...under('limits.', {
     body_bytes: row(limits, [1, 2]),
@@ -337,6 +356,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     event_loop_delay_ms: row(limits, [10, 20]),
     drain_seconds: row(waitsForCalls, [0, 3]),
   }),
+  'intent.pii': row(carried, ['reject', 'flag']),
+  'intent.skew_seconds': row(carried, [1, 2]),
+  'intent.mission_mismatches': row(carried, [1, 2]),
+  'sessions.idle_seconds': row(carried, [1, 2]),
   'journal.segment_bytes': row(gate, [65_536, 65_537]),
   'journal.head_file': row(gate, ['a', 'b']),
   'evidence.master_key_file': row(gate, ['a', 'b']),
@@ -351,6 +374,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   ...under('passthrough[].', route),
   ...under('websocket[].', route),
   'approvals.open_per_agent': row(gate, [1, 2]),
+  'approvals.open_per_session': row(carried, [1, 2]),
   'approvals.enabled': row(gate, [false, true]),
   ...under('approvals.sources.*.', {
     secret_env: row(deciders, ['WHSEC_A', 'WHSEC_B']),

@@ -1,7 +1,8 @@
 import type { Credential } from '../../core/call/agent.js'
 import type { Caller } from '../../core/call/call.js'
-import type { Identified, Identity } from '../../ports/identity.js'
+import type { Identified, Identity, Mandates } from '../../ports/identity.js'
 import { createJwtVerifier, type JwtIssuer } from './jwt.js'
+import type { MandateIssuer } from './mandate.js'
 import { hashToken } from './tokens.js'
 
 export type AgentRecord = {
@@ -18,16 +19,22 @@ export type IdentityOptions = {
   readonly certificates: ReadonlyMap<string, AgentRecord>
   /** Recording without files: a caller without credentials is `anonymous` instead of refused. */
   readonly anonymous: boolean
+  /** Absent: no bearer token is a mandate. */
+  readonly mandates?: {
+    readonly issuers: readonly MandateIssuer[]
+    /** Agents of gate.yaml: one that a mandate names has its roles and developer from here. */
+    readonly agents: ReadonlyMap<string, AgentRecord>
+  }
 }
 
 const THREE_PARTS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
 
 /**
- * A bearer token, else a certificate. With a configured issuer a token of three dot-separated parts is
- * a JWT, anything else is looked up by hash (DESIGN §7). A credential that fails is never ignored in
+ * A bearer token, else a certificate. A token that names an issuer of mandates is a mandate; else, with a
+ * configured issuer, one of three dot-separated parts is a JWT, and anything else is looked up by hash (DESIGN §7). A credential that fails is never ignored in
  * favour of another or of anonymity, and where certificates name agents both must name the same one.
  */
-export function createIdentity(options: IdentityOptions): Identity {
+export function createIdentity(options: IdentityOptions, mandates?: Mandates): Identity {
   const verifyJwt = createJwtVerifier(options.issuers)
   const certified = (subject: string): Identified => {
     const record = options.certificates.get(subject)
@@ -41,6 +48,15 @@ export function createIdentity(options: IdentityOptions): Identity {
       ? { kind: 'unknown', why: 'token_unknown' }
       : known(record, [{ kind: 'token', sha256 }])
   }
+  const mandated = (agent: string): AgentRecord =>
+    options.mandates?.agents.get(agent) ?? { agent, roles: [], developer: agent }
+  const byMandate = async (bearer: string, caller: Caller, by: Mandates): Promise<Identified> => {
+    const read = await by.read(bearer, caller)
+    if (read.kind === 'unavailable') return { kind: 'unknown', why: 'mandate_unavailable' }
+    if (read.kind === 'invalid') return { kind: 'unknown', why: `mandate_${read.why}` }
+    const { agent, issuer } = read.mandate
+    return known(mandated(agent), [{ kind: 'mandate', issuer }])
+  }
   const stillNames = (agent: AgentRecord, credential: Credential): boolean => {
     switch (credential.kind) {
       case 'token':
@@ -49,6 +65,11 @@ export function createIdentity(options: IdentityOptions): Identity {
         return covers(options.certificates.get(credential.subject), agent)
       case 'jwt':
         return options.issuers.some(({ issuer }) => issuer === credential.issuer)
+      case 'mandate':
+        return (
+          options.mandates?.issuers.some(({ issuer }) => issuer === credential.issuer) === true &&
+          covers(mandated(agent.agent), agent)
+        )
       case 'asserted':
         return true
       case 'anonymous':
@@ -64,6 +85,9 @@ export function createIdentity(options: IdentityOptions): Identity {
       const byCertificate = certificate === null ? null : certified(certificate)
       if (bearer !== null) {
         const second = options.certificates.size === 0 ? null : byCertificate
+        if (mandates?.isOne(bearer)) {
+          return byMandate(bearer, caller, mandates).then((first) => agreed(first, second))
+        }
         if (options.issuers.length > 0 && THREE_PARTS.test(bearer)) {
           return verifyJwt(bearer).then((first) => agreed(first, second))
         }

@@ -2,7 +2,8 @@ import { anyText, either, list, type Of, oneOf, only, optional, record } from '.
 
 const token = record({ kind: only('token'), sha256: anyText })
 const certificate = record({ kind: only('certificate'), subject: anyText })
-const jwt = record({ kind: only('jwt'), issuer: anyText })
+/** A JWT that says who calls, or a mandate that says for what as well. */
+const issued = record({ kind: oneOf('jwt', 'mandate'), issuer: anyText })
 /** `asserted`: the embedding application vouches for it. */
 const named = record({ kind: oneOf('asserted', 'anonymous') })
 /** How a caller was identified. */
@@ -12,7 +13,7 @@ const credential = either(
   either(
     ({ kind }) => kind === 'certificate',
     certificate,
-    either(({ kind }) => kind === 'jwt', jwt, named),
+    either(({ kind }) => kind === 'jwt' || kind === 'mandate', issued, named),
   ),
 )
 export type Credential = Of<typeof credential>

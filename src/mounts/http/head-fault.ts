@@ -12,6 +12,7 @@ const ONCE: ReadonlyMap<string, number> = new Map(
     'content-encoding',
     'content-length',
     'content-type',
+    'dpop',
     'expect',
     'gate-approval',
     'host',

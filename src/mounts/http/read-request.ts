@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
-import type { Header, HttpCall } from '../../core/call/call.js'
+import type { Caller, Header, HttpCall } from '../../core/call/call.js'
 import { MAX_WAIT_SECONDS } from './limits.js'
+import { proofOf } from './proof.js'
 
 /** The head of one request, from the raw fields and the raw target; nothing is normalised here. */
 export type RequestHead = Omit<HttpCall, 'body' | 'upstream' | 'tool'> &
@@ -13,6 +14,7 @@ export function readHead(req: IncomingMessage): RequestHead {
   let authorization: string | null = null
   let idempotencyKey: string | null = null
   let approvalId: string | null = null
+  let dpop: string | null = null
   let wait: number | null = null
   for (const header of headers) {
     const value = header[1]
@@ -26,22 +28,27 @@ export function readHead(req: IncomingMessage): RequestHead {
       case 'gate-approval':
         approvalId ??= value
         break
+      case 'dpop':
+        dpop ??= value
+        break
       case 'prefer':
         wait ??= waitSeconds(value)
         break
     }
   }
+  const caller: Caller = {
+    bearer: authorization === null ? null : bearerOf(authorization),
+    certificate: subjectOf(req),
+    asserted: null,
+    source: req.socket.remoteAddress ?? '',
+  }
+  const proof = proofOf(req, headers, dpop)
   return {
     kind: 'http',
     method: req.method ?? '',
     target: req.url ?? '',
     headers,
-    caller: {
-      bearer: authorization === null ? null : bearerOf(authorization),
-      certificate: subjectOf(req),
-      asserted: null,
-      source: req.socket.remoteAddress ?? '',
-    },
+    caller: proof === null ? caller : { ...caller, proof },
     idempotencyKey,
     approvalId,
     waitSeconds: wait ?? 0,

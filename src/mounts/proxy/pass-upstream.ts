@@ -16,6 +16,7 @@ const STRIPPED = [
   'agent-intent',
   'agent-mandate',
   'authorization',
+  'dpop',
   'gate-approval',
   'proxy-authorization',
   ...OVERRIDE_HEADERS,

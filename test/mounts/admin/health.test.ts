@@ -117,7 +117,7 @@ describe('the metrics listener', () => {
         plane.gate,
         {
           data_dir: `${plane.rig.dir}/data`,
-          approvals: { enabled: null, open_per_agent: 100, sources: {} },
+          approvals: { enabled: null, open_per_agent: 100, open_per_session: 3, sources: {} },
           upstreams: {},
           listeners: {
             data: { host: '127.0.0.1', port: 0, tls: null },

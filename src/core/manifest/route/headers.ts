@@ -22,7 +22,7 @@ export const OVERRIDE_HEADERS: readonly string[] = [
 const HEADER = /^[a-z0-9!#$%&'*+.^_`|~-]{1,64}$/
 /** Framing, credentials and the gate's own. */
 const NEVER =
-  /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|host|expect|cookie2?|authorization|proxy-.*|gate-.*|agent-intent|agent-mandate|prefer)$/
+  /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|host|expect|cookie2?|authorization|proxy-.*|gate-.*|agent-intent|agent-mandate|dpop|prefer)$/
 
 export const isForwardable = (name: string): boolean =>
   HEADER.test(name) && !NEVER.test(name) && !OVERRIDE_HEADERS.includes(name)

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http'
+import { TLSSocket } from 'node:tls'
+import type { Header, Proof } from '../../core/call/call.js'
+
+/** What may prove that the sender holds the key or certificate of a mandate; null where no mandate can be here. */
+export function proofOf(
+  req: IncomingMessage,
+  headers: readonly Header[],
+  dpop: string | null,
+): Proof | null {
+  const secured = req.socket instanceof TLSSocket && req.socket.authorized ? req.socket : null
+  if (dpop === null && secured === null) return null
+  if (!headers.some(([name]) => name === 'authorization' || name === 'agent-mandate')) return null
+  return {
+    dpop,
+    certificate: secured === null ? null : thumbprintOf(secured),
+    method: req.method ?? '',
+    host: req.headers.host ?? '',
+    path: pathOf(req),
+  }
+}
+
+/** `x5t#S256` of RFC 8705 §3.1; node has the same digest in hex with colons. */
+function thumbprintOf(socket: TLSSocket): string | null {
+  const fingerprint = socket.getPeerX509Certificate()?.fingerprint256
+  if (fingerprint === undefined) return null
+  return Buffer.from(fingerprint.replaceAll(':', ''), 'hex').toString('base64url')
+}
+
+/** The path the agent asked for: below a mount point, Express has shortened `url` and keeps the whole one. */
+function pathOf(req: IncomingMessage): string {
+  const asked = 'originalUrl' in req ? req.originalUrl : req.url
+  return typeof asked === 'string' ? (asked.split('?', 1)[0] ?? '') : ''
+}
