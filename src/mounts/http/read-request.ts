@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import type { Header, HttpCall } from '../../core/call/call.js'
+import { withDeclared } from '../../core/call/parts.js'
+import { declaredOf } from '../../core/intent/carry.js'
 import { MAX_WAIT_SECONDS } from './limits.js'
 
 /** The head of one request, from the raw fields and the raw target; nothing is normalised here. */
@@ -9,11 +11,14 @@ export type RequestHead = Omit<HttpCall, 'body' | 'upstream' | 'tool'> &
 
 export function readHead(req: IncomingMessage): RequestHead {
   const headers = rawHeaders(req)
-  // One pass for all that is lifted out: where a field occurs twice, the first is meant.
+  // One pass for all that is lifted out: where a field occurs twice, the first is meant. Of intent and
+  // mandate each counts, because a second one is a fault.
   let authorization: string | null = null
   let idempotencyKey: string | null = null
   let approvalId: string | null = null
   let wait: number | null = null
+  let intents: string[] | null = null
+  let mandates: string[] | null = null
   for (const header of headers) {
     const value = header[1]
     switch (header[0]) {
@@ -29,9 +34,17 @@ export function readHead(req: IncomingMessage): RequestHead {
       case 'prefer':
         wait ??= waitSeconds(value)
         break
+      case 'agent-intent':
+        intents ??= []
+        intents.push(value)
+        break
+      case 'agent-mandate':
+        mandates ??= []
+        mandates.push(value)
+        break
     }
   }
-  return {
+  const head: RequestHead = {
     kind: 'http',
     method: req.method ?? '',
     target: req.url ?? '',
@@ -47,27 +60,32 @@ export function readHead(req: IncomingMessage): RequestHead {
     waitSeconds: wait ?? 0,
     callerLeft: () => req.socket.destroyed,
   }
+  if (intents === null && mandates === null) return head
+  return withDeclared(head, declaredOf({ intents: intents ?? [], mandates: mandates ?? [] }))
 }
 
 /** Field by field: a spread of so wide an object costs a microsecond of every call. */
-export const withBody = (
+export function withBody(
   head: RequestHead,
   body: HttpCall['body'],
   { upstream, tool }: Pick<HttpCall, 'upstream' | 'tool'> = ANYWHERE,
-): HttpCall => ({
-  kind: 'http',
-  method: head.method,
-  target: head.target,
-  headers: head.headers,
-  caller: head.caller,
-  idempotencyKey: head.idempotencyKey,
-  approvalId: head.approvalId,
-  waitSeconds: head.waitSeconds,
-  callerLeft: head.callerLeft,
-  tool,
-  body,
-  upstream,
-})
+): HttpCall {
+  const call: HttpCall = {
+    kind: 'http',
+    method: head.method,
+    target: head.target,
+    headers: head.headers,
+    caller: head.caller,
+    idempotencyKey: head.idempotencyKey,
+    approvalId: head.approvalId,
+    waitSeconds: head.waitSeconds,
+    callerLeft: head.callerLeft,
+    tool,
+    body,
+    upstream,
+  }
+  return withDeclared(call, head.declared)
+}
 /** Upstream and tool are found by the manifests' rules. */
 const ANYWHERE = { upstream: null, tool: null }
 
