@@ -1,5 +1,6 @@
 import { utf8 } from '../bytes/text.js'
 import { irreversibility } from '../capsule/shapes.js'
+import { committed } from '../intent/model.js'
 import { parse } from '../json/parse.js'
 import {
   anyText,
@@ -9,6 +10,7 @@ import {
   list,
   nullable,
   only,
+  optional,
   read,
   record,
   tuple,
@@ -25,7 +27,9 @@ export type Frozen = { readonly head: Uint8Array; readonly body: Uint8Array }
 
 /** The request as it would be sent, without credentials. */
 export const freeze = (call: ReadCall, rule: ToolRule, agent: Agent): Frozen => ({
-  head: utf8(JSON.stringify({ ...headOf(call, rule), agent: frozenAgent(agent) })),
+  head: utf8(
+    JSON.stringify({ ...headOf(call, rule), ...committedOf(call), agent: frozenAgent(agent) }),
+  ),
   body: octetsOf(call),
 })
 
@@ -49,9 +53,19 @@ function headOf(call: ReadCall, rule: ToolRule) {
   }
 }
 
+/** What was declared stays with the call once it is on record; what was only carried holds a credential. */
+function committedOf({ declared }: ReadCall) {
+  if (declared?.kind !== 'committed') return {}
+  const { kind: _, ...committed } = declared
+  return { committed }
+}
+
 const isKept = (name: Header[0], { forward_headers, bind_headers }: ToolRule): boolean =>
   isForwardable(name) &&
   (name === 'content-encoding' || forward_headers.includes(name) || bind_headers.includes(name))
+
+/** What heads of every kind have beside the request. */
+const kept = { agent, committed: optional(committed) }
 
 const head = either(
   ({ kind }) => kind === 'http',
@@ -62,7 +76,7 @@ const head = either(
     target: anyText,
     headers: list(tuple(anyText, anyText)),
     tool: nullable(anyText),
-    agent,
+    ...kept,
   }),
   either(
     ({ kind }) => kind === 'mcp',
@@ -74,9 +88,9 @@ const head = either(
       more: anyText,
       meta: anyText,
       definition: nullable(record({ digest: digestShape, hinted: irreversibility, trusted: flag })),
-      agent,
+      ...kept,
     }),
-    record({ kind: only('function'), tool: anyText, agent }),
+    record({ kind: only('function'), tool: anyText, ...kept }),
   ),
 )
 
@@ -91,25 +105,24 @@ export function thaw(
   const parsed = parse(frozen.head)
   const got = parsed.ok ? read(head, toPlain(parsed.value)) : null
   if (!got?.ok) return null
-  const sent = got.value
+  const { committed, agent, ...sent } = got.value
   const common = {
     caller: { bearer: null, certificate: null, asserted: null, source: 'approval' },
     idempotencyKey: null,
     approvalId,
     waitSeconds: 0,
+    ...(committed === undefined ? {} : { declared: { kind: 'committed', ...committed } as const }),
   }
   const body = { kind: 'read', bytes: frozen.body } as const
   switch (sent.kind) {
     case 'function': {
-      const { kind, tool, agent } = sent
+      const { kind, tool } = sent
       return { call: { kind, tool, argumentsJson: frozen.body, ...common }, agent }
     }
-    case 'mcp': {
-      const { agent, ...call } = sent
-      return { call: { ...call, body, ...common }, agent }
-    }
+    case 'mcp':
+      return { call: { ...sent, body, ...common }, agent }
     case 'http': {
-      const { kind, method, upstream, target, headers, tool, agent } = sent
+      const { kind, method, upstream, target, headers, tool } = sent
       return { call: { kind, method, upstream, target, headers, tool, body, ...common }, agent }
     }
   }

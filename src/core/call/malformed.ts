@@ -22,6 +22,10 @@ const WORDS = {
   message_meta_missing: '_meta lacks the protocol version or the capabilities of the client',
   message_header_mismatch: 'the headers do not say what the message says',
   question_misshapen: 'the body is not {"tool": a name, "arguments": an object} and nothing else',
+  transition_misshapen:
+    'the body is not {"intent": an object, "mandate": a text, "request": {"method", "target", "content_type", "body"}}',
+  transition_method: 'a transition cannot have the method CONNECT, HEAD or TRACE',
+  transition_reserved: 'the target of a transition is a path of the gate itself',
   message_id_in_flight: 'the id of the request is that of another that is not answered yet',
 } as const
 

@@ -1,4 +1,5 @@
 import { utf8 } from '../bytes/text.js'
+import type { Declared } from '../intent/model.js'
 import { askedOf } from '../manifest/route/match-server.js'
 import type {
   Call,
@@ -6,6 +7,7 @@ import type {
   Header,
   ReadBody,
   ReadCall,
+  ReadHttpCall,
   ReadMcpCall,
   UnreadBody,
 } from './call.js'
@@ -140,8 +142,8 @@ export function routeCall(call: Call, body: ReadBody, upstream: string): ReadCal
       return call
     case 'mcp':
       return { ...call, body }
-    case 'http':
-      return {
+    case 'http': {
+      const routed: ReadHttpCall = {
         kind: 'http',
         method: call.method,
         target: call.target,
@@ -154,5 +156,13 @@ export function routeCall(call: Call, body: ReadBody, upstream: string): ReadCal
         body,
         upstream,
       }
+      return withDeclared(routed, call.declared)
+    }
   }
 }
+
+/** The call with what it declares; one that declares nothing stays the object it is. */
+export const withDeclared = <C extends Pick<Call, 'declared'>>(
+  call: C,
+  declared: Declared | undefined,
+): C => (declared === undefined ? call : { ...call, declared })

@@ -33,6 +33,8 @@ export type RequestId = {
 export type Params = {
   readonly members: readonly Member[]
   readonly value: JsonObject
+  /** The text as its sender wrote it, where line breaks between its tokens were replaced. */
+  readonly written?: string
 }
 export type MessageRead =
   | { readonly ok: true; readonly message: Message }
@@ -67,7 +69,7 @@ export function readMessage(octets: Uint8Array, maxBytes: number): MessageRead {
   const { value } = parsed
   if (isArray(value)) return { ok: false, fault: 'message_batched', id: null }
   if (!isObject(value)) return { ok: false, fault: 'message_not_rpc', id: null }
-  const message = messageOf(value, onOneLine(parsed.text))
+  const message = messageOf(value, parsed.text)
   return message === null
     ? { ok: false, fault: 'message_not_rpc', id: requestId(value) }
     : { ok: true, message }
@@ -77,7 +79,8 @@ export function readMessage(octets: Uint8Array, maxBytes: number): MessageRead {
 export const onOneLine = (text: string): string =>
   /[\n\r]/.test(text) ? text.replaceAll(/[\n\r]/g, ' ') : text
 
-function messageOf(value: JsonObject, text: string): Message | null {
+function messageOf(value: JsonObject, written: string): Message | null {
+  const text = onOneLine(written)
   if (value.get('jsonrpc') !== '2.0') return null
   for (const name of value.keys()) if (!MEMBERS.has(name)) return null
   const members = membersOf(text)
@@ -87,18 +90,23 @@ function messageOf(value: JsonObject, text: string): Message | null {
   if (method === undefined) return id === null ? null : responseOf(id, value, members)
   if (typeof method !== 'string' || method === '') return null
   if (value.has('result') || value.has('error')) return null
-  const params = paramsOf(value, members)
+  const params = paramsOf(value, members, text === written ? null : written)
   if (params === null) return null
   return id === null
     ? { kind: 'notification', method, params }
     : { kind: 'request', id, method, params }
 }
 
-function paramsOf(value: JsonObject, members: readonly Member[]): Params | null {
+function paramsOf(
+  value: JsonObject,
+  members: readonly Member[],
+  written: string | null,
+): Params | null {
   const params = value.get('params')
   if (params === undefined) return NO_PARAMS
   if (!isObject(params)) return null
-  return { value: params, members: membersOf(textOf(members, 'params')) }
+  const read = { value: params, members: membersOf(textOf(members, 'params')) }
+  return written === null ? read : { ...read, written: textOf(membersOf(written), 'params') }
 }
 
 function responseOf(id: RequestId, value: JsonObject, members: readonly Member[]): Response | null {

@@ -7,6 +7,9 @@ export const OWN_PREFIX = 'dev.capsulegate/'
 export const OWN = {
   idempotencyKey: `${OWN_PREFIX}idempotency-key`,
   approval: `${OWN_PREFIX}approval`,
+  /** A declaration as a JSON object, and a mandate. */
+  intent: `${OWN_PREFIX}intent`,
+  mandate: `${OWN_PREFIX}mandate`,
   wait: `${OWN_PREFIX}wait`,
   action: `${OWN_PREFIX}action`,
   capsule: `${OWN_PREFIX}capsule`,

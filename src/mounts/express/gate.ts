@@ -14,6 +14,8 @@ import {
 } from '../../ports/dispatch.js'
 import { clientTerms, holdFor } from '../http/hold-terms.js'
 import { EXCHANGE_LIMITS } from '../http/limits.js'
+import { reservedProblem } from '../http/own/problems.js'
+import { isTransition } from '../http/own/transition.js'
 import { type RestOfBody, respond, sendProblem } from '../http/respond.js'
 import { type HandlerEnd, type Intercepted, intercept } from './intercept.js'
 import { bodyLimits, readCall } from './read-call.js'
@@ -78,6 +80,10 @@ async function serve(exchange: Exchange): Promise<void> {
     body = room
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
+    // The handlers behind it are found by the request that they were given, and no other can be made of it.
+    if (identified.kind === 'known' && isTransition(call)) {
+      return sendProblem(res, reservedProblem('transition_not_here'), [], rest)
+    }
     finish(await gate.govern(call, dispatch, identified), res, intercepted(), rest)
   } catch (error) {
     gate.report({ level: 'error', event: 'exchange_failed', detail: String(error) })

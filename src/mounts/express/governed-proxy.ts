@@ -5,6 +5,7 @@ import type { NamedUpstream } from '../../ports/upstream.js'
 import { releaseTo } from '../http/client-outlet.js'
 import { clientTerms } from '../http/hold-terms.js'
 import { EXCHANGE_LIMITS } from '../http/limits.js'
+import { unwrapped } from '../http/own/transition.js'
 import { relay } from '../http/relay.js'
 import { respond } from '../http/respond.js'
 import type { AppHandler, GuardOptions } from './gate.js'
@@ -43,7 +44,8 @@ export function proxyRoutes(
 
   async function serve(req: AppRequest, res: ServerResponse): Promise<void> {
     const here = { upstream: upstream.name, tool: null }
-    const { call, identified, rest, room } = await readCall(req, gate, here, limits)
+    const { call: asked, identified, rest, room } = await readCall(req, gate, here, limits)
+    const call = identified.kind === 'known' ? unwrapped(asked) : asked
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
     const { dispatch, release } = relay(

@@ -3,6 +3,7 @@ import { isBodyless } from '../../core/http/response.js'
 import type { Answer } from '../../gate/answer/answer.js'
 import type { Gate } from '../../gate/gate.js'
 import type { NamedUpstream } from '../../ports/upstream.js'
+import { declaredHeaders } from '../http/declared.js'
 import { Release } from '../http/hold-and-release.js'
 import { holdFor } from '../http/hold-terms.js'
 import { EXCHANGE_LIMITS } from '../http/limits.js'
@@ -28,7 +29,7 @@ export type FetchOptions = {
  */
 export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): GatedFetch {
   return async (input, init) => {
-    const { agent, idempotencyKey, approvalId, waitSeconds, ...plain } = init
+    const { agent, idempotencyKey, approvalId, waitSeconds, intent, mandate, ...plain } = init
     const request = new Request(input, plain)
     request.signal.throwIfAborted()
     const url = new URL(request.url)
@@ -44,12 +45,18 @@ export function gatedFetch(gate: Gate, { upstreams, holdBytes }: FetchOptions): 
       body: { kind: 'read', bytes: new Uint8Array(await request.arrayBuffer()) },
       tool: null,
       callerLeft: () => request.signal.aborted,
-      ...inProcess({
-        agent,
-        idempotencyKey: idempotencyKey ?? request.headers.get('idempotency-key'),
-        approvalId: approvalId ?? request.headers.get('gate-approval'),
-        waitSeconds,
-      }),
+      ...inProcess(
+        {
+          agent,
+          idempotencyKey: idempotencyKey ?? request.headers.get('idempotency-key'),
+          approvalId: approvalId ?? request.headers.get('gate-approval'),
+          waitSeconds,
+          intent,
+          mandate,
+        },
+        // A header that was given twice is one here, with a comma: no declaration and no mandate has one.
+        declaredHeaders(headers),
+      ),
     }
     const outlet = responseOutlet(EXCHANGE_LIMITS.stallMs)
     const { dispatch, release } = relay(

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import type { Caller, Header, HttpCall } from '../../core/call/call.js'
+import { withDeclared } from '../../core/call/parts.js'
+import { declaredOf } from '../../core/intent/carry.js'
 import { MAX_WAIT_SECONDS } from './limits.js'
 import { proofOf } from './proof.js'
 
@@ -10,12 +12,15 @@ export type RequestHead = Omit<HttpCall, 'body' | 'upstream' | 'tool'> &
 
 export function readHead(req: IncomingMessage): RequestHead {
   const headers = rawHeaders(req)
-  // One pass for all that is lifted out: where a field occurs twice, the first is meant.
+  // One pass for all that is lifted out: where a field occurs twice, the first is meant. Of intent and
+  // mandate each counts, because a second one is a fault.
   let authorization: string | null = null
   let idempotencyKey: string | null = null
   let approvalId: string | null = null
   let dpop: string | null = null
   let wait: number | null = null
+  let intents: string[] | null = null
+  let mandates: string[] | null = null
   for (const header of headers) {
     const value = header[1]
     switch (header[0]) {
@@ -34,6 +39,14 @@ export function readHead(req: IncomingMessage): RequestHead {
       case 'prefer':
         wait ??= waitSeconds(value)
         break
+      case 'agent-intent':
+        intents ??= []
+        intents.push(value)
+        break
+      case 'agent-mandate':
+        mandates ??= []
+        mandates.push(value)
+        break
     }
   }
   const caller: Caller = {
@@ -43,7 +56,7 @@ export function readHead(req: IncomingMessage): RequestHead {
     source: req.socket.remoteAddress ?? '',
   }
   const proof = proofOf(req, headers, dpop)
-  return {
+  const head: RequestHead = {
     kind: 'http',
     method: req.method ?? '',
     target: req.url ?? '',
@@ -54,27 +67,32 @@ export function readHead(req: IncomingMessage): RequestHead {
     waitSeconds: wait ?? 0,
     callerLeft: () => req.socket.destroyed,
   }
+  if (intents === null && mandates === null) return head
+  return withDeclared(head, declaredOf({ intents: intents ?? [], mandates: mandates ?? [] }))
 }
 
 /** Field by field: a spread of so wide an object costs a microsecond of every call. */
-export const withBody = (
+export function withBody(
   head: RequestHead,
   body: HttpCall['body'],
   { upstream, tool }: Pick<HttpCall, 'upstream' | 'tool'> = ANYWHERE,
-): HttpCall => ({
-  kind: 'http',
-  method: head.method,
-  target: head.target,
-  headers: head.headers,
-  caller: head.caller,
-  idempotencyKey: head.idempotencyKey,
-  approvalId: head.approvalId,
-  waitSeconds: head.waitSeconds,
-  callerLeft: head.callerLeft,
-  tool,
-  body,
-  upstream,
-})
+): HttpCall {
+  const call: HttpCall = {
+    kind: 'http',
+    method: head.method,
+    target: head.target,
+    headers: head.headers,
+    caller: head.caller,
+    idempotencyKey: head.idempotencyKey,
+    approvalId: head.approvalId,
+    waitSeconds: head.waitSeconds,
+    callerLeft: head.callerLeft,
+    tool,
+    body,
+    upstream,
+  }
+  return withDeclared(call, head.declared)
+}
 /** Upstream and tool are found by the manifests' rules. */
 const ANYWHERE = { upstream: null, tool: null }
 

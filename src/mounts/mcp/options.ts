@@ -5,6 +5,7 @@ import type { Problem } from '../../core/verdict/problem.js'
 import type { Gate } from '../../gate/gate.js'
 import type { Identified } from '../../ports/identity.js'
 import type { McpServer } from '../../ports/mcp.js'
+import type { DeclaredHeaders } from '../http/declared.js'
 
 /** What this mount asks of the gate. */
 export type McpGate = Pick<
@@ -52,6 +53,8 @@ export type Sender = {
   readonly identified: Identified
   /** `mcp-param-…`, over HTTP: arguments that the head of the request repeats. */
   readonly params?: readonly Header[]
+  /** Intent and mandate in the head of the request, over HTTP. */
+  readonly declared?: DeclaredHeaders
 }
 
 /** The way back to the client, beside the answers to its requests. */

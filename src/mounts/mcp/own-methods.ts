@@ -1,6 +1,7 @@
 import { utf8 } from '../../core/bytes/text.js'
 import type { Agent } from '../../core/call/agent.js'
 import type { FunctionCall } from '../../core/call/call.js'
+import { withDeclared } from '../../core/call/parts.js'
 import { objectOf, type Request, resultOctets } from '../../core/mcp/message.js'
 import { OWN_PREFIX } from '../../core/mcp/meta.js'
 import { readQuestion } from '../../core/runtime/question.js'
@@ -8,6 +9,7 @@ import { readReport } from '../../core/runtime/report.js'
 import { decide } from '../../gate/permit/decide.js'
 import { statusOf } from '../http/own/status.js'
 import { type Asked, protocolError, refusal, released } from './call/answer.js'
+import { declaredIn } from './call/declared.js'
 import { unreadCall } from './call/unread.js'
 import type { McpGate, Reply, Sender, Served } from './options.js'
 
@@ -114,7 +116,8 @@ async function permit(asking: Asking): Promise<Reply> {
         waitSeconds: 0,
       }
     : unreadCall(question.fault, served.name, sender)
-  const answer = await decide(gate, call, agent).told
+  const declaring = withDeclared(call, declaredIn(request, sender))
+  const answer = await decide(gate, declaring, agent).told
   if (answer.kind === 'permit') {
     const { actionId: action_id, deadline } = answer
     return right(asking, { verdict: 'permit', action_id, deadline })

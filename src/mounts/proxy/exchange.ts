@@ -3,6 +3,7 @@ import type { Identified } from '../../ports/identity.js'
 import { releaseTo } from '../http/client-outlet.js'
 import type { Release } from '../http/hold-and-release.js'
 import { clientTerms } from '../http/hold-terms.js'
+import { unwrapped } from '../http/own/transition.js'
 import { leftUnread, restOf } from '../http/read-body.js'
 import { type RequestHead, withBody } from '../http/read-request.js'
 import { type Incoming, readWhole } from '../http/read-whole.js'
@@ -60,7 +61,10 @@ export async function governExchange(
       { upstreams, signal: cutOff },
     )
     sending = relayed
-    const answer = await gate.govern(withBody(head, body), relayed.dispatch, identified)
+    const asked = withBody(head, body)
+    // Of an unknown caller nothing is read, whatever it asks for.
+    const call = identified.kind === 'known' ? unwrapped(asked) : asked
+    const answer = await gate.govern(call, relayed.dispatch, identified)
     respond(answer, res, relayed.release(), restOf(body))
   } finally {
     room?.giveBack()

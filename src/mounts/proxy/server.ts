@@ -7,6 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import { unrecordedProblem } from '../../core/verdict/problem.js'
 import { listen } from '../http/listen.js'
 import { answerReserved, isReserved, type ReadRest } from '../http/own/reserved.js'
+import { isTransition } from '../http/own/transition.js'
 import { readHead } from '../http/read-request.js'
 import { type Incoming, readWhole } from '../http/read-whole.js'
 import { sendProblem } from '../http/respond.js'
@@ -74,7 +75,7 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
     if (options.beside?.takes(head.target) === true) {
       return options.beside.serve(head, identified, incoming)
     }
-    if (reserved && identified.kind === 'known') {
+    if (reserved && identified.kind === 'known' && !isTransition(head)) {
       const readRest: ReadRest = (room, most = limits.body.maxBytes) => {
         const maxBytes = Math.min(most, limits.body.maxBytes)
         return readWhole(head, incoming, { ...limits.body, maxBytes }, room)
@@ -174,9 +175,16 @@ export function createProxy(options: ProxyOptions, tls?: TlsFiles) {
   }
 }
 
+/**
+ * A declaration of 8 KiB and a mandate of 16 KiB (DESIGN §7), with as much left for everything else as other
+ * servers have for all: Node's own limit is 16 KiB.
+ */
+const MAX_HEAD_BYTES = 32 * 1024
+
 function listener(tls: TlsFiles | undefined, limits: ProxyOptions['limits']): Server | TlsServer {
   const http = {
     insecureHTTPParser: false,
+    maxHeaderSize: MAX_HEAD_BYTES,
     // Judged with the rest of the head, so that its absence has a capsule too.
     requireHostHeader: false,
     headersTimeout: limits.headersTimeoutMs,

@@ -3,11 +3,15 @@ import fc from 'fast-check'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import { utf8 } from '../../../src/core/bytes/text.js'
 import type { Agent } from '../../../src/core/call/agent.js'
+import type { ReadCall } from '../../../src/core/call/call.js'
 import { capturedHead, readCapturedHead } from '../../../src/core/call/capture.js'
 import { digestRequest } from '../../../src/core/call/digest.js'
 import { freeze, thaw } from '../../../src/core/call/freeze.js'
 import { octetsOf } from '../../../src/core/call/parts.js'
+import type { Committed, Declared } from '../../../src/core/intent/model.js'
+import type { ToolRule } from '../../../src/core/manifest/model.js'
 import { httpCall } from '../../support/manifests.js'
+import { toolCall } from '../../support/mcp-call.js'
 import { TENANT } from '../../support/tenant.js'
 import { AGENT, JWT_AGENT, ruleOf, SAMPLES } from './samples.js'
 
@@ -47,6 +51,83 @@ describe('what was frozen thaws', () => {
         },
       ),
     )
+  })
+})
+
+describe('what a call declares', () => {
+  const uuid = '3f0e5c1a-9b1d-4c7e-8a52-0d6c1f2e3b4a'
+  const committed: Committed = {
+    intent: {
+      idpId: uuid,
+      sessionId: 'session-1',
+      soId: uuid,
+      mandateId: 'mandate-1',
+      missionRef: null,
+      step: 3,
+      requestedAction: 'create_refund',
+      profile: 'IDP_STANDARD',
+      goal: { id: uuid, description: 'Refund a broken parcel' },
+      reasoning: { type: 'INFERENCE', description: 'the parcel was broken' },
+      confidence: '0.7999',
+      hemUrgency: 'REQUIRED',
+      contextRefs: [uuid],
+      auditAccessible: false,
+      timestamp: '2026-11-18T20:00:00Z',
+      pii: [{ field: 'goal', marker: 'phone' }],
+    },
+    mandate: {
+      id: 'mandate-1',
+      issuer: 'https://issuer.test',
+      agent: 'support-bot',
+      sessionId: null,
+      soId: uuid,
+      soType: null,
+      actions: ['create_refund'],
+      permittedStates: null,
+      missionRef: null,
+      principal: 'Ada',
+      delegation: [{ sub: 'a', depth: 1.5 }, null],
+      expiresAt: '2026-11-18T21:00:00Z',
+    },
+    eventId: uuid,
+    digest: 'ab'.repeat(32),
+  }
+  const kinds = [
+    ['http', SAMPLES.bound],
+    ['function', SAMPLES.function],
+    ['mcp', { rule: ruleOf('function'), call: toolCall('echo', 'function', { order: 'x' }) }],
+  ] as const
+  const frozenAs = (call: ReadCall, rule: ToolRule, declared: Declared) =>
+    freeze({ ...call, declared }, rule, AGENT)
+
+  it.each(kinds)('stays with it once it is on record: %s', (_, { call, rule }) => {
+    const frozen = frozenAs(call, rule, { kind: 'committed', ...committed })
+    const thawed = thaw(frozen, 'a')
+    expect(thawed?.call.declared).toEqual({ kind: 'committed', ...committed })
+    expect(thawed?.call).not.toHaveProperty('committed')
+    if (thawed === null) throw new Error('not read')
+    expect(digestRequest(thawed.call, rule, using)).toEqual(digestRequest(call, rule, using))
+  })
+
+  it.each(kinds)('is left out while it was only carried, and the mandate with it: %s', (_, of) => {
+    const declared = { kind: 'carried', intent: utf8('{"a":1}'), mandate: 'a.secret.jwt' } as const
+    const frozen = frozenAs(of.call, of.rule, declared)
+    expect(frozen).toEqual(freeze(of.call, of.rule, AGENT))
+    expect(thaw(frozen, 'a')?.call).not.toHaveProperty('declared')
+  })
+
+  it('is read whole or the call is not', () => {
+    const { call, rule } = SAMPLES.bound
+    const frozen = frozenAs(call, rule, { kind: 'committed', ...committed })
+    const head = JSON.parse(Buffer.from(frozen.head).toString())
+    const from = (wrong: unknown) =>
+      thaw({ ...frozen, head: utf8(JSON.stringify({ ...head, committed: wrong })) }, 'a')
+    expect(from(head.committed)).not.toBeNull()
+    for (const wrong of [null, 7, {}, { ...committed, digest: undefined }]) {
+      expect(from(wrong)).toBeNull()
+    }
+    expect(from({ ...committed, intent: { ...committed.intent, step: 0 } })).toBeNull()
+    expect(from({ ...committed, mandate: 'a.secret.jwt' })).toBeNull()
   })
 })
 

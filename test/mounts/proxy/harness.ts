@@ -49,6 +49,8 @@ export type StandOptions = {
   readonly identity?: Partial<IdentityOptions>
   readonly memory?: MemoryLimits
   readonly agentKeys?: number
+  /** Wraps the gate that the listener asks, to see what it is asked. */
+  readonly through?: (gate: RunningGate) => RunningGate
 }
 
 export const TOKEN = 'cg_agent_for-tests-only'
@@ -124,9 +126,10 @@ export async function startStand(options: StandOptions): Promise<Stand> {
     ...(options.agentKeys === undefined ? {} : { agentKeys: options.agentKeys }),
   })
   const upstream = createUpstream({ name: 'default', origin: options.upstream })
+  const { through = (same) => same } = options
   const proxy = createProxy(
     {
-      gate,
+      gate: through(gate),
       upstreams: new Map([['default', { upstream, origin: options.upstream, deadlines: {} }]]),
       passThrough: options.passThrough ?? [],
       // A busy machine is no overload of the gate: suites that shed say so.

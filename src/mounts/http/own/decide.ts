@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Agent } from '../../../core/call/agent.js'
-import type { Call } from '../../../core/call/call.js'
+import type { Call, FunctionCall } from '../../../core/call/call.js'
+import { withDeclared } from '../../../core/call/parts.js'
 import { readQuestion } from '../../../core/runtime/question.js'
 import type { Gate } from '../../../gate/gate.js'
 import type { BodyRoom } from '../../../gate/memory.js'
@@ -43,5 +44,6 @@ function callOf(head: RequestHead, body: Body): Call {
   const common = { caller, idempotencyKey, approvalId, waitSeconds }
   // Asked only while a person is waited for; a permit must not keep its connection in memory for a day.
   const left = waitSeconds === 0 ? {} : { callerLeft }
-  return { kind: 'function', tool, argumentsJson, ...common, ...left }
+  const call: FunctionCall = { kind: 'function', tool, argumentsJson, ...common, ...left }
+  return withDeclared(call, head.declared)
 }

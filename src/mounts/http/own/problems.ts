@@ -42,6 +42,11 @@ const RESERVED = {
     said: 'You have reported too much that no permit covers, or have too much under way.',
     instead: 'Wait a minute; ask for a permit before you act.',
   },
+  transition_not_here: {
+    status: 501,
+    said: 'Transitions cannot be made here: the application behind the gate answers requests itself.',
+    instead: 'Send the call itself, with Agent-Intent and Agent-Mandate in its head.',
+  },
 } as const
 export type ReservedCode = keyof typeof RESERVED
 

@@ -1,5 +1,6 @@
 import type { McpCall } from '../../../core/call/call.js'
 import type { Malformed } from '../../../core/call/malformed.js'
+import { withDeclared } from '../../../core/call/parts.js'
 import type { ToolDefinition } from '../../../core/mcp/definition.js'
 import type { Request } from '../../../core/mcp/message.js'
 import { askOf, namedBy } from '../../../core/mcp/methods.js'
@@ -10,6 +11,7 @@ import type { Line } from '../line.js'
 import type { AskServer } from '../lists/definitions.js'
 import type { McpOptions, Reply, Sender } from '../options.js'
 import { type Asked, inputAsked, protocolError, refusal, released } from './answer.js'
+import { declaredIn } from './declared.js'
 import { dispatchOver } from './dispatch.js'
 import { readCall } from './read-call.js'
 import type { Tasks } from './tasks.js'
@@ -42,7 +44,7 @@ export async function governCall(
   if (calling.modern && sender.params !== undefined && repeatOther(sender.params, wanted)) {
     return calling.refuse('message_header_mismatch')
   }
-  const call: McpCall = {
+  const asks: McpCall = {
     kind: 'mcp',
     server: served.name,
     ...read.call,
@@ -51,6 +53,7 @@ export async function governCall(
     caller: sender.caller,
     callerLeft: flight.cancelled,
   }
+  const call = withDeclared(asks, declaredIn(request, sender))
   const headOf = (sent: McpCall) => ({
     ...calling.headOf(sent.method, sent.name ?? taskIdOf(request)),
     params: paramHeaders(tool?.headers ?? [], bytesOf(sent)),

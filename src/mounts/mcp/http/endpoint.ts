@@ -4,6 +4,7 @@ import type { Malformed } from '../../../core/call/malformed.js'
 import type { Hashing } from '../../../core/crypto/crypto.js'
 import type { Identified } from '../../../ports/identity.js'
 import type { MountBeside } from '../../http/beside.js'
+import { declaredHeaders } from '../../http/declared.js'
 import type { BodyLimits } from '../../http/limits.js'
 import type { RequestHead } from '../../http/read-request.js'
 import { type Incoming, readWhole } from '../../http/read-whole.js'
@@ -53,7 +54,12 @@ export function createMcpEndpoint(
     if (isMetadata(head.target)) return answerMetadata(head, res, options)
     const [, name = ''] = PATH.exec(head.target) ?? []
     const served = servers.get(name)
-    const sender: Sender = { caller: head.caller, identified, params: paramsIn(head.headers) }
+    const sender: Sender = {
+      caller: head.caller,
+      identified,
+      params: paramsIn(head.headers),
+      ...(head.declared === undefined ? {} : { declared: declaredHeaders(head.headers) }),
+    }
     const refuse = async (fault: Unread | Malformed, status?: number): Promise<void> => {
       const answer = await recordUnread(fault, name, sender, gate)
       const reply = malformed(answer, fault, null)
