@@ -18,6 +18,7 @@ const HELP = {
   // the manifests the schema is generated from
   action_args_differ:
     'give both the same args (names, types, optional), or give one of them its own action',
+  action_intent_differs: 'give both the same intent, or give one of them its own action',
   name_reserved: 'rename it: names are not empty and do not start with two underscores',
   // the files
   folder_unreadable: 'create it with at least one .cedar file, or name another folder',

@@ -13,6 +13,8 @@ export type LoadedPolicy = Annotated &
     readonly actions: readonly string[]
     /** Arguments it uses, and how; null: all of them, by value. */
     readonly uses: ReadonlyMap<string, ArgumentUse> | null
+    /** What it uses of declaration and mandate, by path, and how; null: all of it, by value. */
+    readonly intentUses: ReadonlyMap<string, ArgumentUse> | null
     readonly scope: PolicyScope
     /** Whether a `when` or `unless` can still keep it from applying. */
     readonly isConditional: boolean

@@ -1,18 +1,21 @@
-import type { SchemaJson, Type, TypeOfAttribute } from '@cedar-policy/cedar-wasm/nodejs'
+import type { SchemaJson, Type } from '@cedar-policy/cedar-wasm/nodejs'
 import { canonicalOf } from '../../core/json/build.js'
 import type { Plain } from '../../core/json/value.js'
 import type { Arg, PolicyArgType, ToolRule } from '../../core/manifest/model.js'
 import { isWellFormed } from './evaluate/values.js'
 import { type Finding, fault } from './findings.js'
+import { type IntentMode, intentAttributes, record } from './intent-schema.js'
 
 /** What the schema needs of a manifest rule. */
-export type PolicyRule = Pick<ToolRule, 'tool' | 'action'> & {
+export type PolicyRule = Pick<ToolRule, 'tool' | 'action' | 'intent'> & {
   readonly args: { readonly [name: string]: Pick<Arg, 'type' | 'optional'> }
 }
 export type ActionShape = {
   readonly action: string
   /** Sorted by name. */
   readonly args: readonly ArgShape[]
+  /** Absent: neither declaration nor mandate is in the context. */
+  readonly intent?: IntentMode
 }
 export type ArgShape = {
   readonly name: string
@@ -39,10 +42,7 @@ export function cedarSchema(rules: readonly PolicyRule[]): SchemaResult {
     const shape = shapeOf(rule)
     const other = seen.get(rule.action)
     if (other === undefined) seen.set(rule.action, { tool: rule.tool, shape })
-    else if (JSON.stringify(other.shape) !== JSON.stringify(shape)) {
-      const message = `tools "${other.tool}" and "${rule.tool}" share the action "${rule.action}" but declare different args`
-      findings.push(fault('action_args_differ', null, message))
-    }
+    else findings.push(...differences(rule, shape, other))
   }
   if (findings.length > 0) return { ok: false, findings }
   const actions = [...seen.values()].map(({ shape }) => shape).sort(by((s) => s.action))
@@ -50,6 +50,24 @@ export function cedarSchema(rules: readonly PolicyRule[]): SchemaResult {
   // Cedar's type of it does not say that it is plain JSON; a copy of it is.
   const plain: Plain = JSON.parse(JSON.stringify(json))
   return { ok: true, schema: { actions, json, text: canonicalOf(plain) } }
+}
+
+/** An action has one schema, whichever of its tools is called. */
+function differences(
+  { tool, action }: PolicyRule,
+  shape: ActionShape,
+  other: { readonly tool: string; readonly shape: ActionShape },
+): Finding[] {
+  const shared = `tools "${other.tool}" and "${tool}" share the action "${action}" but`
+  const findings: Finding[] = []
+  if (JSON.stringify(other.shape.args) !== JSON.stringify(shape.args)) {
+    findings.push(fault('action_args_differ', null, `${shared} declare different args`))
+  }
+  if (other.shape.intent !== shape.intent) {
+    const modes = [other.shape.intent ?? 'off', shape.intent ?? 'off'].join(' and ')
+    findings.push(fault('action_intent_differs', null, `${shared} not its intent: ${modes}`))
+  }
+  return findings
 }
 
 /**
@@ -67,7 +85,7 @@ export function schemaFor(actions: readonly ActionShape[]): SchemaJson<string> {
   return { '': { entityTypes, actions: Object.fromEntries(actions.map(actionType)) } }
 }
 
-function actionType({ action, args }: ActionShape) {
+function actionType({ action, args, intent }: ActionShape) {
   const types = args.map(({ name, type, optional }) => [
     name,
     { ...TYPES[type], required: !optional },
@@ -75,6 +93,7 @@ function actionType({ action, args }: ActionShape) {
   const context = record({
     args: record(Object.fromEntries(types)),
     approval: record({ granted: { type: 'Boolean' } }),
+    ...(intent === undefined ? {} : intentAttributes(intent)),
   })
   const appliesTo = { principalTypes: ['Agent'], resourceTypes: ['Tool'], context }
   return [action, { appliesTo }] as const
@@ -88,11 +107,6 @@ const TYPES: Readonly<Record<PolicyArgType, Type<string>>> = {
   strings: { type: 'Set', element: { type: 'String' } },
 }
 
-const record = (attributes: Record<string, TypeOfAttribute<string>>) => ({
-  type: 'Record' as const,
-  attributes,
-})
-
 const shapeOf = (rule: PolicyRule): ActionShape => ({
   action: rule.action,
   // Objects are shown to people as a whole; policies cannot read them.
@@ -101,6 +115,7 @@ const shapeOf = (rule: PolicyRule): ActionShape => ({
       type === 'object' || type === 'objects' ? [] : [{ name, type, optional }],
     )
     .sort(by((arg) => arg.name)),
+  ...(rule.intent === undefined ? {} : { intent: rule.intent }),
 })
 
 /** Cedar's JSON reads a record with `__entity` or `__extn` as something else: no argument may be called so. */

@@ -2,15 +2,10 @@ import { APPROVAL, APPROVAL_DOCUMENT, REOPENING, STANDING_ORDER, VOTE } from './
 import * as s from './schema-parts.js'
 
 const UID = s.closed({ type: s.NAME, id: s.TEXT })
+const DECIMAL = s.closed({ __extn: s.closed({ fn: { const: 'decimal' }, arg: s.DECIMAL }) })
 /** Never an entity, and no extension but a decimal (adapters/cedar/evaluate/request.ts). */
 const ARGUMENT: s.Schema = {
-  anyOf: [
-    s.TEXT,
-    { type: 'boolean' },
-    { type: 'integer' },
-    s.closed({ __extn: s.closed({ fn: { const: 'decimal' }, arg: s.DECIMAL }) }),
-    s.listOf(s.TEXT),
-  ],
+  anyOf: [s.TEXT, { type: 'boolean' }, { type: 'integer' }, DECIMAL, s.listOf(s.TEXT)],
 }
 /** Cedar's own form: any Cedar reads it again, once the empty lists are back. */
 const CEDAR_REQUEST = s.closed({
@@ -19,7 +14,20 @@ const CEDAR_REQUEST = s.closed({
   resource: UID,
   context: s.closed(
     { approval: s.closed({ granted: { type: 'boolean' } }) },
-    { args: s.mapOf(ARGUMENT) },
+    {
+      args: s.mapOf(ARGUMENT),
+      idp: s.closed(
+        { profile: s.oneOf('IDP_STANDARD', 'IDP_THIN') },
+        {
+          reasoning_basis: s.closed({ type: s.TEXT }),
+          confidence_level: DECIMAL,
+          hem_urgency: s.TEXT,
+          goal_id: s.TEXT,
+          mission_ref: s.TEXT,
+        },
+      ),
+      mandate: s.closed({ id: s.TEXT, issuer: s.TEXT, depth: s.COUNT }, { mission_ref: s.TEXT }),
+    },
   ),
   entities: s.listOf(s.closed({ uid: UID }, { attrs: s.mapOf(s.TEXT), parents: s.listOf(UID) })),
 })

@@ -1,17 +1,16 @@
 import type { Agent } from '../../core/call/agent.js'
 import type { Call } from '../../core/call/call.js'
-import type { Plain } from '../../core/json/value.js'
 import type { EvidencePart } from '../../ports/evidence.js'
-import type { PolicyRequest } from '../../ports/policy.js'
 import type { Known, Parts } from '../context.js'
 import { findAction } from '../find-action.js'
-import { CEDAR_RECORD, cedarRecord, denyDetails } from '../govern/authorize.js'
+import { cedarRecord, denyDetails } from '../govern/authorize.js'
 import { begin } from '../govern/begin.js'
 import { record } from '../govern/conclude.js'
 import { type Refused, refuse } from '../govern/exit.js'
 import { modeOf } from '../govern/match.js'
 import { haltFor } from '../operate/halt.js'
 import type { Answer } from './answer.js'
+import { askedBefore } from './asked-before.js'
 import { responseIn } from './replay.js'
 
 export type Collectable = { readonly actionId: string; readonly capsuleId: string }
@@ -73,45 +72,3 @@ function judgeAgain(
   const reason = { policy_ids: decision.policies }
   return refuse(known, 'policy_denied', reason, denyDetails(decision, parts))
 }
-
-/** What policy was asked about this action, with its agent as it is now and without an approval. */
-function askedBefore(
-  parts: readonly EvidencePart[],
-  { agent, roles, developer }: Agent,
-): PolicyRequest | null {
-  const part = parts.find(({ kind, name }) => kind === 'cedar' && name === CEDAR_RECORD)
-  const request = member(part?.value, 'request')
-  const principal = member(member(request, 'principal'), 'id')
-  const action = member(member(request, 'action'), 'id')
-  const resource = member(member(request, 'resource'), 'id')
-  const args = member(member(request, 'context'), 'args')
-  const entities = member(request, 'entities')
-  const tool = Array.isArray(entities)
-    ? entities.find((entity) => member(member(entity, 'uid'), 'type') === 'Tool')
-    : undefined
-  const irreversibility = member(member(tool, 'attrs'), 'irreversibility')
-  if (
-    principal !== agent ||
-    typeof action !== 'string' ||
-    typeof resource !== 'string' ||
-    typeof irreversibility !== 'string' ||
-    typeof args !== 'object'
-  ) {
-    return null
-  }
-  return {
-    principal: agent,
-    roles,
-    developer,
-    action,
-    resource,
-    irreversibility,
-    args: args as PolicyRequest['args'],
-    approval: { granted: false },
-  }
-}
-
-const member = (value: Plain | undefined, name: string): Plain | undefined =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as { readonly [name: string]: Plain })[name]
-    : undefined

@@ -398,7 +398,7 @@ describe('an instance that is lost', () => {
     const hostile = policySet(set.schema, [
       {
         ...{ id: 'x', text: POISON, file: 'x', line: 1, effect: 'permit', hem: false },
-        ...{ mode: 'enforce', reason: null, actions: ['search'], uses: null },
+        ...{ mode: 'enforce', reason: null, actions: ['search'], uses: null, intentUses: null },
         ...{ scope: ANYONE, isConditional: true },
       },
     ])

@@ -165,7 +165,7 @@ describe('a forbid that errors does not forbid', () => {
     if (!schema.ok) throw new Error('schema')
     const policy = (id: string, text: string, effect: 'permit' | 'forbid') => ({
       ...{ id, text, effect, file: 'x', line: 1, hem: false, reason: null },
-      ...{ mode: 'enforce' as const, actions: ['run'], uses: null },
+      ...{ mode: 'enforce' as const, actions: ['run'], uses: null, intentUses: null },
       ...{ scope: ANYONE, isConditional: true },
     })
     const set: PolicySet = policySet(schema.schema, [

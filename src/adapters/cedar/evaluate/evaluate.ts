@@ -1,5 +1,3 @@
-import { type ArgumentUse, bucketOf, mergeUses } from '../load/argument-buckets.js'
-import { agentOf } from '../load/scope.js'
 import {
   type LoadedPolicy,
   type PolicySet,
@@ -10,6 +8,7 @@ import {
 } from '../policy-set.js'
 import { type ActionShape, schemaFor } from '../schema.js'
 import { createMemo } from './memo.js'
+import { keyOf, usesByAgent } from './memo-key.js'
 import type { CedarRequest } from './request.js'
 import type { Outcome } from './verdict.js'
 import type { CedarHost, CedarWasm, Slot } from './wasm.js'
@@ -24,8 +23,6 @@ export class EvaluationFault extends Error {
 }
 
 const SLICES = ['enforced', 'observedPermits', 'observedForbids'] as const
-/** Sorted by name. */
-type Uses = readonly (readonly [name: string, use: ArgumentUse])[]
 type Effects = ReadonlyMap<string, 'permit' | 'forbid'>
 
 export type Evaluator = ReturnType<typeof prepareEvaluator>
@@ -76,7 +73,12 @@ function prepareAction(
   const args = shape.args.filter(
     ({ name }) => isByValue || policies.some(({ uses }) => uses?.has(name)),
   )
-  expectParsed(wasm.preparseSchema(schemaName, schemaFor([{ ...shape, args }])))
+  const { action, intent } = shape
+  const usesIntent =
+    intent !== undefined &&
+    policies.some(({ intentUses }) => intentUses === null || intentUses.size > 0)
+  const used = { action, args, ...(usesIntent ? { intent } : {}) }
+  expectParsed(wasm.preparseSchema(schemaName, schemaFor([used])))
   const sets = new Map<Slice, { readonly name: string; readonly effects: Effects }>()
   for (const slice of SLICES) {
     const inSlice = policies.filter((policy) => sliceOf(policy) === slice)
@@ -89,8 +91,9 @@ function prepareAction(
   return {
     schemaName,
     /** The arguments any of the action's policies uses: Cedar gets no other. */
-    used: new Set(args.map(({ name }) => name)),
-    /** How policies about an agent use arguments: nothing else of them can change its decision. */
+    usedArgs: new Set(args.map(({ name }) => name)),
+    /** Whether any of them uses declaration or mandate: if none does, Cedar gets neither. */
+    usesIntent,
     usesFor: usesByAgent(policies, shape),
     memo: createMemo<Outcome>(),
     sets,
@@ -102,63 +105,28 @@ function prepareAction(
 
 const NOTHING: Outcome = { allow: false, policies: [] }
 
-/** For each agent that policies name, and for all others, to whom only policies that name no agent apply. */
-function usesByAgent(
-  policies: readonly LoadedPolicy[],
-  { args }: ActionShape,
-): (agent: string) => Uses {
-  const byValue = new Map<string, ArgumentUse>(args.map(({ name }) => [name, 'value']))
-  const usesOf = (agent: string | null): Uses => {
-    const all = new Map<string, ArgumentUse>()
-    for (const { scope, uses } of policies) {
-      const about = agentOf(scope)
-      if (about !== null && about !== agent) continue
-      for (const [name, use] of uses ?? byValue) all.set(name, mergeUses(all.get(name) ?? [], use))
-    }
-    return [...all].sort(([a], [b]) => (a < b ? -1 : 1))
-  }
-  const named = new Map<string, Uses>()
-  for (const { scope } of policies) {
-    const agent = agentOf(scope)
-    if (agent !== null && !named.has(agent)) named.set(agent, usesOf(agent))
-  }
-  const others = usesOf(null)
-  return (agent) => named.get(agent) ?? others
-}
-
-/**
- * All that a decision depends on besides the slice and the grant: who, on what, and the arguments that are used, in
- * their order: the bucket of those that are only compared, the value of others. An absent one is null, which no
- * argument is.
- */
-function keyOf({ principal, resource, entities, context }: CedarRequest, uses: Uses): string {
-  const key: unknown[] = [principal.id, resource.id]
-  for (const { attrs, parents } of entities) key.push(attrs, parents)
-  for (const [name, use] of uses) {
-    const value = Object.hasOwn(context.args, name) ? context.args[name] : undefined
-    if (value === undefined) key.push(null)
-    else key.push(use === 'value' ? value : (bucketOf(value, use) ?? value))
-  }
-  return JSON.stringify(key)
-}
-
 type Result = ReturnType<CedarWasm['statefulIsAuthorized']>
 
 /**
- * Without arguments that no policy uses; the evidence keeps them. The schema goes with every call: without it Cedar
+ * Without what no policy uses; the evidence keeps it. The schema goes with every call: without it Cedar
  * checks neither types nor absent attributes.
  */
 function authorize(
   wasm: CedarWasm,
   request: CedarRequest,
   granted: boolean,
-  { schemaName, used }: ReturnType<typeof prepareAction>,
+  { schemaName, usedArgs, usesIntent }: ReturnType<typeof prepareAction>,
   setName: string,
 ): Result {
-  const args = Object.entries(request.context.args).filter(([name]) => used.has(name))
+  const { approval: _, args: given, ...intent } = request.context
+  const args = Object.entries(given).filter(([name]) => usedArgs.has(name))
   return wasm.statefulIsAuthorized({
     ...request,
-    context: { args: Object.fromEntries(args), approval: { granted } },
+    context: {
+      args: Object.fromEntries(args),
+      approval: { granted },
+      ...(usesIntent ? intent : {}),
+    },
     preparsedSchemaName: schemaName,
     validateRequest: true,
     preparsedPolicySetId: setName,

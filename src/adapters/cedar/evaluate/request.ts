@@ -1,5 +1,6 @@
 import type { PolicyRequest } from '../../../ports/policy.js'
 import type { ActionShape } from '../schema.js'
+import { type CedarIntent, cedarIntent } from './intent.js'
 import { isWellFormed, toCedar } from './values.js'
 
 type Uid = { readonly type: string; readonly id: string }
@@ -24,7 +25,7 @@ export type CedarRequest = {
   readonly context: {
     readonly args: Record<string, CedarArgument>
     readonly approval: { readonly granted: boolean }
-  }
+  } & CedarIntent
   readonly entities: Entity[]
 }
 type Refused = {
@@ -52,12 +53,14 @@ export function cedarRequest(shape: ActionShape, request: PolicyRequest): Built 
   }
   const args = cedarArgs(shape, request.args)
   if (!args.ok) return args
+  const intent = cedarIntent(shape.intent, request)
+  if (!intent.ok) return refuse('request_invalid', intent.why)
   // Names in order throughout: as evidence the request is written canonically.
   const agent = { id: principal, type: 'Agent' }
   const tool = { id: resource, type: 'Tool' }
   const built: CedarRequest = {
     action: { id: shape.action, type: 'Action' },
-    context: { approval: { granted }, args: args.args },
+    context: { approval: { granted }, args: args.args, ...intent.context },
     entities: [
       { attrs: { developer }, parents: roles.map(roleUid), uid: agent },
       { attrs: { irreversibility }, parents: [], uid: tool },

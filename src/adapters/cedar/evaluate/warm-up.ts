@@ -1,5 +1,10 @@
 import type { PolicyArgType } from '../../../core/manifest/model.js'
-import type { CedarValue, PolicyRequest } from '../../../ports/policy.js'
+import type {
+  CedarValue,
+  PolicyIntent,
+  PolicyMandate,
+  PolicyRequest,
+} from '../../../ports/policy.js'
 import type { ActionShape } from '../schema.js'
 import type { CedarEngine } from './engine.js'
 
@@ -14,7 +19,7 @@ export function warmUp(engine: CedarEngine): readonly string[] {
   })
 }
 
-/** Well-typed and meaningless: every argument present, at its type's plainest value. */
+/** Well-typed and meaningless: every argument and attribute present, at its type's plainest value. */
 export const sampleRequest = (shape: ActionShape): PolicyRequest => ({
   principal: 'warm-up',
   roles: [],
@@ -24,7 +29,23 @@ export const sampleRequest = (shape: ActionShape): PolicyRequest => ({
   irreversibility: 'two_way',
   args: Object.fromEntries(shape.args.map(({ name, type }) => [name, SAMPLES[type]])),
   approval: { granted: false },
+  ...(shape.intent === undefined ? {} : { idp: SAMPLE_IDP, mandate: SAMPLE_MANDATE }),
 })
+
+const SAMPLE_IDP: PolicyIntent = {
+  profile: 'IDP_STANDARD',
+  reasoning_type: 'sample',
+  confidence_level: '0.5',
+  hem_urgency: 'NONE',
+  goal_id: 'sample',
+  mission_ref: 'sample',
+}
+const SAMPLE_MANDATE: PolicyMandate = {
+  id: 'sample',
+  issuer: 'sample',
+  mission_ref: 'sample',
+  depth: 1,
+}
 
 const SAMPLES: Readonly<Record<PolicyArgType, CedarValue>> = {
   string: 'sample',

@@ -10,34 +10,66 @@ export type ArgumentUse = 'value' | readonly Limit[]
 /** A constant: whole for integers, in ten-thousandths for decimals, which is what Cedar compares. */
 export type Limit = number | bigint
 
+type Uses = ReadonlyMap<string, ArgumentUse> | null
+
 /** By argument; null when the policy uses `context` or `context.args` as a whole. */
-export function usesOf(policy: PolicyJson): ReadonlyMap<string, ArgumentUse> | null {
+export const usesOf = (policy: PolicyJson): Uses => usesAmong(policy, argumentAt)
+
+/**
+ * Of declaration and mandate, by path below `context` (`idp.confidence_level`); null when the policy uses `context` as
+ * a whole.
+ */
+export const intentUsesOf = (policy: PolicyJson): Uses => usesAmong(policy, intentAt)
+
+/**
+ * What a path from a variable leads through, of the part of the context that is asked about: the last is used, those
+ * before it only have to be there. Null: it is all of the part.
+ */
+type Locate = (path: readonly string[]) => readonly string[] | null
+
+const argumentAt: Locate = ([variable, part, name]) => {
+  if (variable !== 'context' || part === 'approval' || isIntent(part)) return []
+  return part !== 'args' || name === undefined ? null : [name]
+}
+
+const intentAt: Locate = ([variable, part, ...names]) => {
+  if (variable !== 'context' || part === 'approval' || part === 'args') return []
+  if (part === undefined || !isIntent(part)) return null
+  return [part, ...names.map((_, index) => [part, ...names.slice(0, index + 1)].join('.'))]
+}
+
+const isIntent = (part: string | undefined): boolean => part === 'idp' || part === 'mandate'
+
+function usesAmong(policy: PolicyJson, locate: Locate): Uses {
   const uses = new Map<string, ArgumentUse>()
-  const add = (name: string, use: ArgumentUse): void => {
-    uses.set(name, mergeUses(uses.get(name) ?? [], use))
+  const add = (names: readonly string[], use: ArgumentUse): void => {
+    names.forEach((name, index) => {
+      const own = index === names.length - 1 ? use : []
+      uses.set(name, mergeUses(uses.get(name) ?? [], own))
+    })
   }
   const open = policy.conditions.map(({ body }) => body)
   for (let expr = open.pop(); expr !== undefined; expr = open.pop()) {
     const compared = comparison(expr)
     if (compared !== null) {
-      add(compared.name, [compared.limit])
+      const names = locate(compared.path)
+      if (names === null) return null
+      add(names, [compared.limit])
       continue
     }
     const node = read(expr)
     switch (node.op) {
       case 'path': {
-        const [variable, part, name] = node.path
-        if (variable !== 'context' || part === 'approval') break
-        if (part !== 'args' || name === undefined) return null
-        add(name, 'value')
+        const names = locate(node.path)
+        if (names === null) return null
+        add(names, 'value')
         break
       }
-      case 'has': {
+      case 'has':
         if (node.path === null) open.push(node.left)
-        const [variable, part, name] = node.path ?? []
-        if (variable === 'context' && part === 'args' && name !== undefined) add(name, [])
+        // Whether there are arguments at all is the same for all calls of an action.
+        else add(locate(node.path) ?? [], [])
         break
-      }
       case 'value':
         break
       default:
@@ -54,15 +86,17 @@ export function mergeUses(a: ArgumentUse, b: ArgumentUse): ArgumentUse {
 
 const COMPARISON = /^(?:[<>]=?|==|(?:less|greater)Than(?:OrEqual)?)$/
 
-/** `context.args.x` on one side, a constant number on the other. */
-function comparison(expr: Expr): { readonly name: string; readonly limit: Limit } | null {
+/** A path such as `context.args.x` on one side, a constant number on the other. */
+function comparison(
+  expr: Expr,
+): { readonly path: readonly string[]; readonly limit: Limit } | null {
   const [[op, body] = []] = Object.entries(expr)
   if (op === undefined || !COMPARISON.test(op)) return null
   const [left, right] = sidesOf(body)
   if (left === undefined || right === undefined) return null
-  const name = argument(left) ?? argument(right)
+  const path = pathOf(left) ?? pathOf(right)
   const limit = constant(left) ?? constant(right)
-  return name === null || limit === null ? null : { name, limit }
+  return path === null || limit === null ? null : { path, limit }
 }
 
 /** Operators have a left and a right, methods a list of two. */
@@ -72,11 +106,9 @@ function sidesOf(body: unknown): readonly Expr[] {
   return 'left' in body && 'right' in body ? [body.left as Expr, body.right as Expr] : []
 }
 
-function argument(expr: Expr): string | null {
+function pathOf(expr: Expr): readonly string[] | null {
   const node = read(expr)
-  if (node.op !== 'path' || node.path.length !== 3) return null
-  const [variable, part, name] = node.path
-  return variable === 'context' && part === 'args' ? (name ?? null) : null
+  return node.op === 'path' ? node.path : null
 }
 
 function constant(expr: Expr): Limit | null {

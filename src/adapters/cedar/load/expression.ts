@@ -44,6 +44,9 @@ function pathOf(expr: Expr): readonly string[] | null {
   return 'Var' in at && typeof at.Var === 'string' ? [at.Var, ...names] : null
 }
 
+export const isGranted = (node: Node): boolean =>
+  node.op === 'path' && node.path.join('.') === 'context.approval.granted'
+
 /** The expressions directly inside: operands, arguments, members of a record. */
 export function childrenOf(expr: Expr): Expr[] {
   const [body]: unknown[] = Object.values(expr)

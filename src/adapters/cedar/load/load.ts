@@ -3,7 +3,7 @@ import { type Finding, fault, hasFaults, warning } from '../findings.js'
 import { type LoadedPolicy, type PolicySet, policySet } from '../policy-set.js'
 import { type ActionShape, cedarSchema, type PolicyRule, type PolicySchema } from '../schema.js'
 import { type Annotated, readAnnotations } from './annotations.js'
-import { usesOf } from './argument-buckets.js'
+import { intentUsesOf, usesOf } from './argument-buckets.js'
 import { depthOf } from './expression.js'
 import { readPolicyFiles } from './files.js'
 import { lintPolicy } from './lint.js'
@@ -158,6 +158,7 @@ const loaded = (
   effect: json.effect,
   actions: actions.map(({ action }) => action),
   uses: usesOf(json),
+  intentUses: intentUsesOf(json),
   scope: scopeOf(json),
   isConditional: json.conditions.length > 0,
 })
