@@ -75,6 +75,14 @@ export const optionsOf = (config: GateConfig, approvals = false) =>
     idempotencyTtlSeconds: config.idempotency.ttl_seconds,
     approvals: config.approvals.enabled ?? approvals,
     openPerAgent: config.approvals.open_per_agent,
+    openPerSession: config.approvals.open_per_session,
+    intents: {
+      pii: config.intent.pii,
+      skewSeconds: config.intent.skew_seconds,
+      missionMismatches: config.intent.mission_mismatches,
+      auditAccessible: config.intent.audit_accessible,
+    },
+    sessionIdleSeconds: config.sessions.idle_seconds,
     agentKeys: config.limits.agent_keys,
     memory: {
       agentBodyBytes: config.limits.agent_body_bytes,

@@ -3,10 +3,12 @@ import { nodeCrypto } from '../adapters/crypto-node.js'
 import { createIdentity, type IdentityOptions } from '../adapters/identity/identity.js'
 import { createMandates } from '../adapters/identity/mandate.js'
 import { firstLine } from '../adapters/journal/segments.js'
+import { oneTimeEncryption } from '../adapters/one-time.js'
 import type { Mode } from '../core/capsule/model.js'
 import { GateError } from '../core/error.js'
-import type { GateReport, Parts } from '../gate/context.js'
+import type { GateReport, IntentRules, Parts } from '../gate/context.js'
 import { type Gate, startGate } from '../gate/gate.js'
+import { createAdvice } from '../gate/intent/advice.js'
 import type { MemoryLimits } from '../gate/memory.js'
 import type { Clock, Timer } from '../ports/clock.js'
 import type { Identity, Mandates } from '../ports/identity.js'
@@ -31,6 +33,9 @@ export type GateOptions = JudgesSource &
     /** False: nobody can be asked here, so a route to a human ends as an open item (DESIGN §6). */
     readonly approvals?: boolean
     readonly openPerAgent?: number
+    readonly openPerSession?: number
+    readonly intents?: Partial<IntentRules>
+    readonly sessionIdleSeconds?: number
     readonly denyDetail?: Parts['denyDetail']
     readonly seam?: Parts['seam']
     readonly concluding?: NonNullable<Parts['concluding']>
@@ -52,6 +57,14 @@ const SEGMENT_BYTES = 64 * 1024 * 1024
 const SNAPSHOT_EVERY = 50_000
 const DAY_SECONDS = 24 * 60 * 60
 const OPEN_PER_AGENT = 100
+const OPEN_PER_SESSION = 3
+const SESSION_IDLE_SECONDS = 60 * 60
+const INTENTS: IntentRules = {
+  pii: 'reject',
+  skewSeconds: 300,
+  missionMismatches: 3,
+  auditAccessible: true,
+}
 const AGENT_KEYS = 100_000
 
 /** Wiring by hand: adapters into ports, judges from disk, then recovery and the canary (DESIGN §4). */
@@ -74,6 +87,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
     snapshotEvery: options.snapshotEvery ?? SNAPSHOT_EVERY,
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? DAY_SECONDS,
     agentKeys: options.agentKeys ?? AGENT_KEYS,
+    sessionIdleSeconds: options.sessionIdleSeconds ?? SESSION_IDLE_SECONDS,
     report({ kind, ...rest }) {
       const level = kind === 'segments_archived' ? 'info' : 'warn'
       report({ level, event: `journal_${kind}`, detail: JSON.stringify(rest) })
@@ -100,6 +114,11 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         timer,
         approvals,
         openPerAgent: options.openPerAgent ?? OPEN_PER_AGENT,
+        openPerSession: options.openPerSession ?? OPEN_PER_SESSION,
+        intents: { ...INTENTS, ...options.intents },
+        advice: createAdvice(),
+        mandates,
+        oneTime: oneTimeEncryption,
         denyDetail: options.denyDetail ?? 'explain',
         subscribe: data.subscribe,
         ids: systemIds(clock),

@@ -166,6 +166,7 @@ async function decide(
     pending: ['recorded', `${votes} of ${quorum} have approved`],
     refused: ['refused', 'the call will not run'],
     deferred: ['postponed', 'it stays open'],
+    resumed: ['resumed', 'the session goes on'],
   }[state] as [string, string]
   printResult(options, answer, () => `${result}${repeated ? ' (as before)' : ''}: ${meaning}`)
 }

@@ -207,6 +207,8 @@ export const gateFile = z
         skew_seconds: seconds.default(300),
         /** So many declarations of another mission escalate their session. */
         mission_mismatches: z.int().min(1).max(1_000_000).default(3),
+        /** False: only external auditors may read declarations, whatever an agent says of its own. */
+        audit_accessible: z.boolean().default(true),
       })
       .prefault({}),
     sessions: z.strictObject({ idle_seconds: seconds.default(3_600) }).prefault({}),

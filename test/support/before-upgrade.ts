@@ -8,6 +8,7 @@ import { authorize } from '../../src/gate/govern/authorize.js'
 import { begin, identify, recognize } from '../../src/gate/govern/begin.js'
 import { conclude } from '../../src/gate/govern/conclude.js'
 import { constrain } from '../../src/gate/govern/constrain.js'
+import { declare } from '../../src/gate/govern/declare.js'
 import { send } from '../../src/gate/govern/dispatch.js'
 import type { Exit } from '../../src/gate/govern/exit.js'
 import { match } from '../../src/gate/govern/match.js'
@@ -25,7 +26,9 @@ async function judgedBefore(call: HttpCall, parts: Parts, which: number): Promis
   const opened = begin(call, await identify(call.caller, parts), parts)
   const matched = went(match(went(recognize(opened)), parts))
   const older = advance(matched, olderDigests(matched, parts).at(which) ?? {})
-  const constrained = went(constrain(went(await admit(older, parts)), parts))
+  const constrained = went(
+    constrain(went(await declare(went(await admit(older, parts)), parts)), parts),
+  )
   return approve(went(await authorize(constrained, parts)), parts)
 }
 

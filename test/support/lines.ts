@@ -44,6 +44,25 @@ const CAPSULE: MembersOf<'CAPSULE'>['capsule'] = {
 /** The smallest whole line of every type. */
 const HEAD = { upto: 1, hash: sha('line'), time: AT, lines: 1, capsules: 0 }
 
+const STEP = {
+  event_id: 'e-1',
+  action_id: 'a-1',
+  idp_id: 'i-1',
+  session_id: 's-1',
+  so_id: 'o-1',
+  step_sequence: 1,
+}
+const MOVED = { cedar_action: 'create_refund', from_state: null, to_state: null }
+const VERIFIED = {
+  idp_id: 'i-1',
+  state_transition_id: 'e-2',
+  transition_digest: sha('transition'),
+  verified_at: AT,
+  basis: 'written' as const,
+  kid: sha('kid'),
+  kernel_signature: 'AA',
+}
+
 export const SMALLEST: Sample = {
   ACTION_DISPATCHED: {
     action_id: 'a-1',
@@ -62,6 +81,64 @@ export const SMALLEST: Sample = {
     constraints: [],
   },
   CAPSULE: { statement: 'agent_action', capsule: CAPSULE, protected: 'AA', signature: 'AA' },
+  SESSION_OPENED: { session_id: 's-1', agent: 'bot' },
+  SESSION_CLOSED: { session_id: 's-1', reason: 'idle' },
+  SESSION_RESUMED: { session_id: 's-1', approval_id: 'a-1' },
+  MANDATE_PRESENTED: {
+    mandate_id: 'm-1',
+    session_id: 's-1',
+    agent: 'bot',
+    so_id: 'o-1',
+    depth: 0,
+    expires_at: AT,
+    evidence_digest: sha('evidence'),
+  },
+  MANDATE_REVOKED: { mandate_id: 'm-1', actor: sha('actor'), evidence_digest: sha('evidence') },
+  MISSION_SET: {
+    mission_ref: 'mission-1',
+    phase: 'SUSPENDED',
+    actor: sha('actor'),
+    evidence_digest: sha('evidence'),
+  },
+  OBJECT_SET: {
+    so_id: 'o-1',
+    state: 'created',
+    actor: sha('actor'),
+    evidence_digest: sha('evidence'),
+  },
+  IDP_SUBMITTED: {
+    ...STEP,
+    mandate_id: 'm-1',
+    agent: 'bot',
+    tool: 'create_refund',
+    requested_action: 'create_refund',
+    profile: 'IDP_STANDARD',
+    audit_accessible: true,
+    timestamp: AT,
+    received_at: AT,
+    intent_digest: sha('intent'),
+    intent: 'AA',
+    evidence_digest: sha('evidence'),
+  },
+  IDP_MISSION_REF_MISMATCH_REJECTED: {
+    ...STEP,
+    mandate_id: 'm-1',
+    expected_mission_ref: 'mission-1',
+    submitted_mission_ref: null,
+  },
+  CEDAR_DENY_RECORDED: { ...STEP, cedar_action: 'create_refund', deny_code: 'POLICY_DENY' },
+  STATE_TRANSITIONED: { ...STEP, ...MOVED },
+  ACTION_RESULT_RECORDED: { ...STEP, ...MOVED, result: 'failed' },
+  IDP_COMMITMENT_VERIFIED: {
+    action_id: 'a-1',
+    session_id: 's-1',
+    record: { ...VERIFIED, match_result: 'MATCHED' },
+  },
+  IDP_COMMITMENT_GAP: {
+    action_id: 'a-1',
+    session_id: 's-1',
+    record: { ...VERIFIED, match_result: 'IDP_COMMITMENT_GAP' },
+  },
   REPLAYED: { action_id: 'a-1', capsule_id: sha('capsule'), by: 'a-2' },
   REFUSALS_DROPPED: { source_hash: sha('source'), count: 3, window_seconds: 60 },
   APPROVAL_OPENED: {

@@ -54,6 +54,7 @@ export type DataOptions = {
   readonly idempotencyTtlSeconds: number
   /** Idempotency keys that are remembered of one agent at once. */
   readonly agentKeys?: number
+  readonly sessionIdleSeconds?: number
   readonly clock: Clock
   /** Kept apart from the data folder where the operator says so; made at first start. */
   readonly masterKeyFile?: string
@@ -93,6 +94,9 @@ export async function openData(options: DataOptions): Promise<Data> {
     tenant,
     keyTtlSeconds: options.idempotencyTtlSeconds,
     ...(options.agentKeys === undefined ? {} : { keysPerAgent: options.agentKeys }),
+    ...(options.sessionIdleSeconds === undefined
+      ? {}
+      : { sessionIdleSeconds: options.sessionIdleSeconds }),
   })
   await closingOnFailure({ close: () => closeAll(inner, evidence) }, () =>
     fold(inner, state, tenant, options.report),

@@ -37,7 +37,7 @@ describe('byte for byte what 0.1 wrote', () => {
     const salted = rule.digest_salt === 'tenant'
     const { requestDigest, requestOctets } = (salted ? older[0] : now) ?? now
     const frozen = (agent: typeof AGENT | typeof JWT_AGENT) =>
-      told(freeze({ call, rule, agent }, using))
+      told(freeze({ call, rule, agent, intent: null }, using))
     expect({
       request_digest: requestDigest,
       octets: requestOctets,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Parts } from '../../../src/gate/context.js'
 import { allRecords, constrain, withReadings } from '../../../src/gate/govern/constrain.js'
 import { type Rig, rig } from '../../support/rig.js'
-import { admitted, constrained, matched, post } from './stages.js'
+import { constrained, intended, matched, post } from './stages.js'
 
 const MANIFEST = `id: com.acme.orders
 tools:
@@ -69,7 +69,7 @@ describe('constrain', () => {
   })
 
   it('names the first failure that blocks, and still judges those behind it', async () => {
-    const left = constrain(await admitted(order('200', 'z'), parts), parts)
+    const left = constrain(await intended(order('200', 'z'), parts), parts)
     if (!('exit' in left)) throw new Error('it passed')
     expect(left.code).toBe('constraint_failed')
     expect(left.reason).toMatchObject({ constraint: id('cap') })

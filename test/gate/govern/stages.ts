@@ -3,6 +3,7 @@ import type {
   Admitted,
   Approved,
   Constrained,
+  Intended,
   Matched,
   Parts,
   Recognized,
@@ -13,6 +14,7 @@ import { approve } from '../../../src/gate/govern/approve.js'
 import { authorize } from '../../../src/gate/govern/authorize.js'
 import { begin, identify, recognize } from '../../../src/gate/govern/begin.js'
 import { constrain } from '../../../src/gate/govern/constrain.js'
+import { declare } from '../../../src/gate/govern/declare.js'
 import { match } from '../../../src/gate/govern/match.js'
 import { reserve } from '../../../src/gate/govern/reserve.js'
 import { httpCall } from '../../support/manifests.js'
@@ -30,8 +32,10 @@ export const matched = async (call: Call, parts: Parts): Promise<Matched> =>
   on(match(await recognized(call, parts), parts))
 export const admitted = async (call: Call, parts: Parts): Promise<Admitted> =>
   on(await admit(await matched(call, parts), parts))
+export const intended = async (call: Call, parts: Parts): Promise<Intended> =>
+  on(await declare(await admitted(call, parts), parts))
 export const constrained = async (call: HttpCall, parts: Parts): Promise<Constrained> =>
-  on(constrain(await admitted(call, parts), parts))
+  on(constrain(await intended(call, parts), parts))
 export const approved = async (call: HttpCall, parts: Parts): Promise<Approved> =>
   on(await approve(on(await authorize(await constrained(call, parts), parts)), parts))
 export async function reserved(call: HttpCall, parts: Parts): Promise<Reserved> {

@@ -73,11 +73,12 @@ export async function recordDeny(recording: Recording, parts: Parts): Promise<Re
   const part = votePart(recording, parts)
   const record = approvalRecord('fail', part.digest)
   const at = parts.journal.timestamp()
-  const ends = holds === 'session'
+  const common = { at, record, evidence: [part] }
+  if (holds !== 'session') {
+    return settle(recording, part, { ...common, code: 'approval_refused' }, parts)
+  }
   const closed = signed('SESSION_CLOSED', { session_id, reason: 'refused' }, parts)
-  const code = ends ? 'session_ended' : 'approval_refused'
-  const step = { code, at, record, evidence: [part] } as const
-  return settle(recording, part, step, parts, ends ? [closed] : [])
+  return settle(recording, part, { ...common, code: 'session_ended' }, parts, [closed])
 }
 
 const MOST_SECONDS = 31_536_000
