@@ -28,13 +28,15 @@ function given(fields: Fields, name: string): JsonValue {
 export function textField(fields: Fields, name: string, most: number): string {
   const value = given(fields, name)
   // A code point is one or two code units, so most texts need no counting.
-  if (typeof value !== 'string' || value === '' || (value.length > most && longer(value, most))) {
+  if (
+    typeof value !== 'string' ||
+    value === '' ||
+    (value.length > most && [...value].length > most)
+  ) {
     throw new FieldFault(`${fields.path}${name}`, `is not a string of 1 to ${most} characters`)
   }
   return value
 }
-const longer = (text: string, most: number): boolean =>
-  text.length > 2 * most || [...text].length > most
 
 export function uuidField(
   fields: Fields,

@@ -39,9 +39,6 @@ const NOT_PHONES: readonly RegExp[] = [
   /(?<!\d)\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?!\d)/g,
   /(?<![\d./-])\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})(?![./-]?\d)/g,
 ]
-/** ORD-2026-0012345, inv_0123456789. */
-const WORD = /[A-Za-z0-9_-]+/g
-
 const NAMED =
   /(?<![A-Za-z])(?:tel|telephone|phone|mobile|cell|fax|whatsapp|sms)(?:[ _]?(?:no|nr|number))?[\s.:#=+(-]{0,4}\p{Nd}(?:[ \-./()]{0,3}\p{Nd}){6}/iu
 const INTERNATIONAL = /(?<![A-Za-z\p{Nd}])\+\p{Nd}(?:[ \-./()]{0,3}\p{Nd}){7}/u
@@ -50,18 +47,17 @@ const AMERICAN =
   /(?<!\p{Nd}[.,])(?<![A-Za-z\p{Nd}_-])(?:1[-. ])?(?:\(\p{Nd}{3}\) ?|\p{Nd}{3}[-. ])\p{Nd}{3}[-. ]\p{Nd}{4}(?![A-Za-z\p{Nd}_-])/u
 /** 030/1234567, (0171) 234 5678, 01 23 45 67 89. */
 const TRUNK =
-  /(?<!\p{Nd}[.,])(?<![A-Za-z\p{Nd}_-])\(?0\p{Nd}{1,5}\)?[ \-./]{1,3}\p{Nd}{2,12}(?:[ \-./]\p{Nd}{2,12}){0,6}(?![A-Za-z\p{Nd}_])/gu
+  /(?<!\p{Nd}[.,])(?<![A-Za-z\p{Nd}_-])\(?0\p{Nd}{1,5}\)?[ \-./]{1,3}\p{Nd}{2,12}(?:[ \-./]\p{Nd}{2,12}){0,6}(?![A-Za-z\p{Nd}_-])/gu
 const LEAST_DIGITS = 7
 const MOST_DIGITS = 15
 
 function hasPhone(text: string): boolean {
   const left = NOT_PHONES.reduce((rest, pattern) => rest.replace(pattern, GAP), text)
-  if (NAMED.test(left)) return true
-  const numbers = left.replace(WORD, (word) => (/[A-Za-z_]/.test(word) ? GAP : word))
   return (
-    INTERNATIONAL.test(numbers) ||
-    AMERICAN.test(numbers) ||
-    (numbers.match(TRUNK) ?? []).some((found) => {
+    NAMED.test(left) ||
+    INTERNATIONAL.test(left) ||
+    AMERICAN.test(left) ||
+    (left.match(TRUNK) ?? []).some((found) => {
       const digits = found.replace(/\P{Nd}/gu, '').length
       return digits >= LEAST_DIGITS && digits <= MOST_DIGITS
     })

@@ -2,8 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { piiMarkers } from '../../../src/core/intent/pii.js'
+import { IDS } from './samples.js'
 
 const COUNT = 20_000
+const UUID = IDS.other
 /** Version 7 with a moment between 2020 and 2035. */
 function uuid7(): string {
   const bytes = randomBytes(16)
@@ -14,7 +16,7 @@ function uuid7(): string {
 }
 const spelled = (uuid: string): readonly string[] => [
   `Instructed in session ${uuid} under mandate ${uuid.toUpperCase()}.`,
-  `urn:uuid:${uuid}, {${uuid}}; phone-order ${uuid.replaceAll('-', '')} (${uuid})/${uuid}`,
+  `urn:uuid:${uuid}, {${uuid}}; phone ${uuid}; phone ${uuid.replaceAll('-', '')}; order ${uuid.replaceAll('-', '')} (${uuid})/${uuid}`,
 ]
 
 describe('marks of personal data', () => {
@@ -34,7 +36,7 @@ describe('marks of personal data', () => {
       const hex = randomBytes(32).toString('hex')
       const at = new Date(Math.floor(Math.random() * 4e12)).toISOString()
       const number = String(randomBytes(4).readUInt32BE()).padStart(10, '0')
-      const text = `${hex} at ${at} (${at.slice(0, 10)} ${at.slice(11, 19)}), order ${number}, ORD-${number.slice(0, 4)}-${number}, inv_${number}, #${number}, ${at.slice(8, 10)}.${at.slice(5, 7)}.${at.slice(0, 4)}, ${at.slice(5, 7)}/${at.slice(8, 10)}/${at.slice(0, 4)}`
+      const text = `${hex} at ${at} (${at.slice(0, 10)} ${at.slice(11, 19)}), order ${number}, ORD-${number.slice(0, 4)}-${number}, inv_${number}, ${number.slice(0, 4)}-${number.slice(4)}-A, 0171-23-${number}-A, A-555-123-4567, #${number}, ${at.slice(8, 10)}.${at.slice(5, 7)}.${at.slice(0, 4)}, ${at.slice(5, 7)}/${at.slice(8, 10)}/${at.slice(0, 4)}`
       if (piiMarkers(text).length > 0) hits.push(text)
     }
     expect(hits).toEqual([])
@@ -48,6 +50,7 @@ describe('marks of personal data', () => {
     'card ending 4242; hotel 1234567; 2026 2027 2028 2029',
     'at the store, @mention, user@localhost',
     'mandate-1 session-1',
+    `0171 ${UUID} 2345678 2026-07-01 2345678`,
     '',
     ' ',
   ])('are none in %j', (text) => {
@@ -67,7 +70,7 @@ describe('marks of personal data', () => {
     'bob@[192.168.0.1]',
     'https://bob:secret@host.example/x',
     `deadbeefdeadbeefdeadbeef@example.com`,
-    `${randomUUID()}@example.com`,
+    `${UUID}@example.com`,
   ])('are an e-mail address in %j', (text) => {
     expect(piiMarkers(text)).toEqual(['email'])
   })
@@ -97,8 +100,8 @@ describe('marks of personal data', () => {
     '+4\u200b9171\u200b1234567',
     '+٤٩١٧١١٢٣٤٥٦٧',
     '请拨打0171-2345678谢谢',
-    `${randomUUID()} +49 171 1234567 2026-07-01T12:00:00Z`,
-    `2026-07-01 0171 234 5678 ${randomUUID()}`,
+    `${UUID} +49 171 1234567 2026-07-01T12:00:00Z`,
+    `2026-07-01 0171 234 5678 ${UUID}`,
   ])('are a phone number in %j', (text) => {
     expect(piiMarkers(text)).toEqual(['phone'])
   })
@@ -117,7 +120,7 @@ describe('marks of personal data', () => {
       ') ',
       '\n',
       ' – ',
-      ` ${randomUUID()} `,
+      ` ${UUID} `,
       ' 你好 ',
     )
     fc.assert(
