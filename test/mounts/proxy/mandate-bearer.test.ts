@@ -13,8 +13,8 @@ import {
 import { answering, type RawUpstream, rawUpstream } from '../../support/raw-upstream.js'
 import {
   AUTH,
-  get,
   parseAnswer,
+  post,
   rawClient,
   rawClientOn,
   type Stand,
