@@ -72,6 +72,10 @@ describe('gate.yaml of the design page', () => {
       limits: { body_bytes: 10_485_760, hold_bytes: 1_048_576, drain_seconds: 30 },
       journal: { segment_bytes: 67_108_864, head_file: join(dir, 'data.head') },
       idempotency: { ttl_seconds: 86_400 },
+      identity: { mandates: [] },
+      intent: { pii: 'reject', skew_seconds: 300, mission_mismatches: 3 },
+      sessions: { idle_seconds: 3_600 },
+      approvals: { open_per_agent: 100, open_per_session: 3 },
     })
   })
 
@@ -106,6 +110,7 @@ listeners: {data: {host: 0.0.0.0, port: 443, tls: {cert_file: s.pem, key_file: s
 identity:
   agents: {a: {token_sha256_file: hash, roles: [support], developer: bot@1.2}, b: {}}
   jwt: [{issuer: "https://id", audience: gate, jwks_file: jwks.json}, {issuer: "https://id2", audience: gate, jwks_url: "https://id2/keys", roles_claim: groups}]
+  mandates: [{issuer: "https://m", audience: gate, jwks_file: jwks.json}, {issuer: "https://m2", audience: gate, jwks_url: "https://m2/keys", agent_claim: agent, algorithms: [ES256], require_proof: true}]
   mtls: {"CN=bot,O=acme": a}
 limits: {pre_identity: {refusals: 5}}
 journal: {segment_bytes: 65536, head_file: /mnt/other/head}
@@ -130,6 +135,24 @@ deny_detail: code
       roles_claim: 'groups',
       agent_claim: 'sub',
     })
+    expect(config.identity.mandates).toEqual([
+      {
+        issuer: 'https://m',
+        audience: 'gate',
+        jwks: { kind: 'file', path: join(dir, 'jwks.json') },
+        agent_claim: 'sub',
+        algorithms: ['EdDSA'],
+        require_proof: false,
+      },
+      {
+        issuer: 'https://m2',
+        audience: 'gate',
+        jwks: { kind: 'url', url: 'https://m2/keys' },
+        agent_claim: 'agent',
+        algorithms: ['ES256'],
+        require_proof: true,
+      },
+    ])
     expect(config.limits.pre_identity).toEqual({ refusals: 5, window_seconds: 60 })
   })
 })
@@ -199,6 +222,31 @@ describe('problems', () => {
       'keys over http',
       'identity: {jwt: [{issuer: i, audience: a, jwks_url: "http://x"}]}',
       'https',
+    ],
+    [
+      'keys of mandates over http',
+      'identity: {mandates: [{issuer: i, audience: a, jwks_url: "http://x"}]}',
+      'https',
+    ],
+    [
+      'mandates without keys',
+      'identity: {mandates: [{issuer: i, audience: a}]}',
+      'expected either jwks_file or jwks_url',
+    ],
+    [
+      'mandates signed with a shared secret',
+      'identity: {mandates: [{issuer: i, audience: a, jwks_file: k, algorithms: [HS256]}]}',
+      'algorithms',
+    ],
+    [
+      'an issuer of both JWTs and mandates',
+      'identity: {jwt: [{issuer: "https://i", audience: a, jwks_file: k}], mandates: [{issuer: "https://i", audience: b, jwks_file: k}]}',
+      'https://i is under identity.mandates and under identity.jwt',
+    ],
+    [
+      'an issuer of mandates that is there twice',
+      'identity: {mandates: [{issuer: i, audience: a, jwks_file: k}, {issuer: i, audience: b, jwks_file: k}]}',
+      'i is under identity.mandates twice',
     ],
     ['a route to nowhere', 'passthrough: [{path: /docs}]', 'there is no upstream default'],
     ['a certificate of nobody', 'identity: {mtls: {"CN=x": ghost}}', 'there is no agent ghost'],

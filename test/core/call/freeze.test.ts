@@ -32,7 +32,7 @@ describe('what was frozen thaws', () => {
   it('whatever its headers, its target and its agent say', () => {
     const rule = ruleOf('bound')
     const credential: fc.Arbitrary<NonNullable<Agent['by']>[number]> = fc.oneof(
-      fc.record({ kind: fc.constant('jwt' as const), issuer: fc.string() }),
+      fc.record({ kind: fc.constantFrom('jwt' as const, 'mandate' as const), issuer: fc.string() }),
       fc.record({ kind: fc.constantFrom('asserted' as const, 'anonymous' as const) }),
     )
     fc.assert(
@@ -160,6 +160,7 @@ describe('nothing thaws out of a head that was not written by freeze', () => {
     ['a credential of no kind', { agent: { ...JWT_AGENT, by: [{ issuer: 'x' }] } }],
     ['a token without its digest', { agent: { ...JWT_AGENT, by: [{ kind: 'token' }] } }],
     ['a certificate without subject', { agent: { ...JWT_AGENT, by: [{ kind: 'certificate' }] } }],
+    ['a mandate without issuer', { agent: { ...JWT_AGENT, by: [{ kind: 'mandate' }] } }],
     ['an issuer that is no text', { agent: { ...JWT_AGENT, by: [{ kind: 'jwt', issuer: 1 }] } }],
   ])('%s', (_, wrong) => {
     expect(from({ ...head(), ...Object(wrong) })).toBeNull()

@@ -280,6 +280,7 @@ describe('what passes reaches the upstream as it was judged', () => {
       'X-Allowed: yes',
       'agent-intent: e30',
       'agent-mandate: m',
+      'dpop: p',
       'x-http-method-override: DELETE',
       'x-original-url: /admin',
       'cookie: a=b',
