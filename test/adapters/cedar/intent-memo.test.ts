@@ -5,6 +5,7 @@ import { createCedarEngine } from '../../../src/adapters/cedar/evaluate/engine.j
 import { instantiateCedar } from '../../../src/adapters/cedar/evaluate/wasm.js'
 import type { PolicySet } from '../../../src/adapters/cedar/policy-set.js'
 import type { PolicyDecision } from '../../../src/ports/policy.js'
+import { draws } from '../../support/draws.js'
 import { loadedSet, removeFolders } from './folder.js'
 import {
   INTENT_RULES,
@@ -55,7 +56,7 @@ describe('no remembered decision crosses an intent', () => {
         },
       ),
       // Each try loads a set: to shrink a failure would take minutes and tell no more.
-      { numRuns: 40, endOnFailure: true },
+      { numRuns: draws(100, 15), endOnFailure: true },
     )
     // Not vacuous: each action was permitted and denied, and nothing ended in an error.
     expect([...seen.keys()].sort()).toEqual(

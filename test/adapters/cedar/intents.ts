@@ -98,11 +98,13 @@ type Atom = {
   readonly of: readonly ('idp' | 'mandate')[]
   readonly has?: string
   readonly test: string
+  /** Where declaration and mandate may be absent, and Cedar does not see that the test of them is one. */
+  readonly ofOptional?: string
 }
 const CONFIDENCE = 'context.idp.confidence_level'
 const ATOMS: readonly Atom[] = [
-  ...['lessThan', 'lessThanOrEqual', 'greaterThan', 'greaterThanOrEqual'].flatMap((method) =>
-    ['0.0', '0.8', '0.8001'].map((limit) => ({
+  ...['lessThan', 'greaterThanOrEqual'].flatMap((method) =>
+    ['0.8', '0.8001'].map((limit) => ({
       of: ['idp' as const],
       has: 'context.idp has confidence_level',
       test: `${CONFIDENCE}.${method}(decimal("${limit}"))`,
@@ -141,7 +143,11 @@ const ATOMS: readonly Atom[] = [
     has: 'context.idp has mission_ref && context.mandate has mission_ref',
     test: 'context.idp.mission_ref == context.mandate.mission_ref',
   },
+  // Only whether they are there.
+  { of: ['idp'], has: 'context.idp has goal_id', test: 'context.args.n > 0' },
+  { of: ['idp'], has: 'context.idp has reasoning_basis', test: 'context.args.n < 2' },
   { of: ['mandate'], has: 'context.mandate has mission_ref', test: 'context.args.n == 1' },
+  { of: ['idp', 'mandate'], test: 'context.args.n > 0' },
   { of: ['mandate'], test: 'context.mandate.depth < 2' },
   { of: ['mandate'], test: 'context.mandate.depth + context.args.n > 2' },
   { of: ['mandate'], test: 'context.mandate.issuer == "i"' },
@@ -152,7 +158,11 @@ const ATOMS: readonly Atom[] = [
     test: '(if context.args.n > 0 then context.idp else context.idp).profile == "IDP_THIN"',
   },
   { of: ['mandate'], test: '{a: context.mandate}.a.depth > 1' },
-  { of: ['mandate'], test: '(if context.args.n > 0 then context else context).mandate.depth > 1' },
+  {
+    of: [],
+    test: '(if context.args.n > 0 then context else context).mandate.depth > 1',
+    ofOptional: '((if context.args.n > 0 then context else context) has mandate)',
+  },
 ]
 const PLAIN = ['context.args.n > 1', 'context.approval.granted', 'principal == Agent::"b"']
 
@@ -165,6 +175,7 @@ function written(
   atom: Atom,
   as: 'and' | boolean,
 ): string {
+  if (action === 'opt' && atom.ofOptional !== undefined) return atom.ofOptional
   const records = action === 'opt' ? atom.of.map((name) => `context has ${name}`) : []
   const tests = [...records, ...(atom.has === undefined ? [] : [atom.has])].join(' && ')
   if (tests === '') return `(${atom.test})`
@@ -175,13 +186,13 @@ function written(
 
 const policy = fc
   .record({
-    action: fc.constantFrom('req', 'opt', 'off'),
+    action: fc.constantFrom('req', 'req', 'opt', 'opt', 'off'),
     principal: fc.constantFrom('principal', 'principal', 'principal == Agent::"a"'),
     clause: fc.record({
       effect: fc.constantFrom('permit' as const, 'permit' as const, 'forbid' as const),
       kind: fc.constantFrom('when' as const, 'unless' as const),
     }),
-    observe: fc.boolean(),
+    observe: fc.constantFrom(true, false, false, false, false),
     atoms: fc.array(fc.tuple(fc.constantFrom(...ATOMS), fc.constantFrom('and', true, false)), {
       minLength: 1,
       maxLength: 2,
