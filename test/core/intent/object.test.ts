@@ -25,6 +25,11 @@ describe('the state of an object', () => {
     expect(isPossible(ORDER, null, 'pay')).toBe(true)
     expect(isPossible(ORDER, null, 'ship')).toBe(false)
     expect(actionsIn(ORDER, null)).toEqual(['cancel', 'pay'])
+    expect(actionsIn(ORDER, 'paid')).toEqual(['cancel', 'ship'])
+    const more = { ...ORDER.transitions, archive: { from: ['created'], to: 'paid' } }
+    expect(actionsIn({ ...ORDER, transitions: more }, null)).toEqual(['archive', 'cancel', 'pay'])
+    const turned = Object.fromEntries(Object.entries(more).reverse())
+    expect(actionsIn({ ...ORDER, transitions: turned }, null)).toEqual(['archive', 'cancel', 'pay'])
   })
 
   it.each([

@@ -15,6 +15,10 @@ describe('whether a tool has intent', () => {
     )
   })
 
+  it('has no object where none is written', () => {
+    expect(manifestOf(PAYMENTS)).not.toHaveProperty('object')
+  })
+
   it.each(['intent: off', 'intent: null'])('has no member for %s', (keys) => {
     expect(JSON.stringify(manifestOf(payments(keys)))).toBe(JSON.stringify(manifestOf(PAYMENTS)))
   })
