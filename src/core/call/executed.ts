@@ -11,7 +11,6 @@ import { readMessage } from '../mcp/message.js'
 import { namedBy } from '../mcp/methods.js'
 import type { Header, ReadCall, ReadHttpCall, ReadMcpCall } from './call.js'
 import { outgoing } from './outgoing.js'
-import { destinationOf } from './parts.js'
 
 /** The very octets that were handed to the socket or pipe. */
 export type Wrote =
@@ -34,9 +33,7 @@ export function executedAction(wrote: Wrote, { call, rule, router }: JudgedCall)
   const written = writtenCall(wrote, call, rule)
   if (written === null) return null
   const found = match(router, written)
-  if (!found.ok || found.route.rule.tool !== rule.tool) return null
-  const to = destinationOf(call)
-  return to === null || found.upstream === to ? found.route.rule.action : null
+  return found.ok && found.route.rule.tool === rule.tool ? found.route.rule.action : null
 }
 
 /** The call as the octets have it, to be matched; null where they are not those of the judged one. */
