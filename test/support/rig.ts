@@ -10,7 +10,7 @@ import { type LineOf, readLine } from '../../src/core/journal/vocabulary.js'
 import { manifestDigest } from '../../src/core/manifest/expand/expand.js'
 import type { GateReport } from '../../src/gate/context.js'
 import { CANARY } from '../../src/gate/operate/canary.js'
-import type { Dispatch } from '../../src/ports/dispatch.js'
+import type { Dispatch, Wrote } from '../../src/ports/dispatch.js'
 import type { JournalLine } from '../../src/ports/journal.js'
 import type { Upstream } from '../../src/ports/upstream.js'
 import { httpCall, manifestOf } from './manifests.js'
@@ -121,6 +121,7 @@ export function sending(upstream: Upstream, call: HttpCall): Dispatch {
   return async ({ stillAllowed, rule }) => {
     const chunks: Uint8Array[] = []
     let head: { status: number; headers: readonly Header[] } | null = null
+    const left: { wrote?: Wrote } = {}
     const observation = await upstream.send(
       {
         method: call.method,
@@ -140,7 +141,12 @@ export function sending(upstream: Upstream, call: HttpCall): Dispatch {
         },
         trailers() {},
       },
-      { stillAllowed },
+      {
+        stillAllowed,
+        wrote(written, body) {
+          if (rule.intent !== undefined) left.wrote = { kind: 'http', head: written, body }
+        },
+      },
     )
     const held =
       head === null
@@ -149,7 +155,7 @@ export function sending(upstream: Upstream, call: HttpCall): Dispatch {
             ...(head as { status: number; headers: readonly Header[] }),
             body: Buffer.concat(chunks),
           }
-    return { observation, held }
+    return { observation, held, ...left }
   }
 }
 

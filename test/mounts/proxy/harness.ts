@@ -16,6 +16,8 @@ import { DEFAULT_LIMITS, type ProxyLimits } from '../../../src/mounts/proxy/opti
 import type { PassRoute } from '../../../src/mounts/proxy/pass-through.js'
 import { createProxy, type ProxyServer, type TlsFiles } from '../../../src/mounts/proxy/server.js'
 import type { JournalLine } from '../../../src/ports/journal.js'
+import type { OutgoingRequest } from '../../../src/ports/upstream.js'
+import { alteringUpstream } from '../../support/altering.js'
 import { manifestOf } from '../../support/manifests.js'
 
 /** A whole gate on real files and sockets: nothing between the client's socket and the upstream's is a fake. */
@@ -51,6 +53,8 @@ export type StandOptions = {
   readonly agentKeys?: number
   /** Wraps the gate that the listener asks, to see what it is asked. */
   readonly through?: (gate: RunningGate) => RunningGate
+  /** What is sent instead of the request that was judged. */
+  readonly alter?: (request: OutgoingRequest) => OutgoingRequest
 }
 
 export const TOKEN = 'cg_agent_for-tests-only'
@@ -125,8 +129,9 @@ export async function startStand(options: StandOptions): Promise<Stand> {
     ...(options.memory === undefined ? {} : { memory: options.memory }),
     ...(options.agentKeys === undefined ? {} : { agentKeys: options.agentKeys }),
   })
-  const upstream = createUpstream({ name: 'default', origin: options.upstream })
   const { through = (same) => same } = options
+  const honest = createUpstream({ name: 'default', origin: options.upstream })
+  const upstream = options.alter === undefined ? honest : alteringUpstream(honest, options.alter)
   const proxy = createProxy(
     {
       gate: through(gate),
