@@ -41,13 +41,15 @@ export type CapsuleLine = LineOf<'CAPSULE'>
 export type RigOptions = {
   readonly manifest: string
   readonly policies?: string
+  /** Beside the two tokens that every rig knows. */
+  readonly mandateIssuers?: NonNullable<GateOptions['identity']['mandates']>
 } & Partial<GateOptions>
 
 export async function rig(
   options: RigOptions,
   dir = mkdtempSync(join(tmpdir(), 'gate-rig-')),
 ): Promise<Rig> {
-  const { manifest: text, policies = POLICIES, ...more } = options
+  const { manifest: text, policies = POLICIES, mandateIssuers, ...more } = options
   const policyFolder = join(dir, 'policies')
   mkdirSync(policyFolder, { recursive: true })
   writeFileSync(join(policyFolder, 'payments.cedar'), policies)
@@ -69,6 +71,7 @@ export async function rig(
       issuers: [],
       certificates: new Map(),
       anonymous: false,
+      ...(mandateIssuers === undefined ? {} : { mandates: mandateIssuers }),
     },
     report: (event) => reports.push(event),
     // A thread per rig would cost each of a thousand tests a tenth of a second; what runs in one has

@@ -44,6 +44,8 @@ export function transitionEntries(
   const entry = isConfirmed
     ? plainEntry('STATE_TRANSITIONED', {
         ...members,
+        // What was sent is something else: what it made of the object is not known.
+        ...(commitment.matched ? {} : { to_state: null }),
         ...(changes ? { principal: principalOf(known, parts) } : {}),
       })
     : plainEntry('ACTION_RESULT_RECORDED', { ...members, ...resultOf(code, step, changes) })

@@ -25,8 +25,10 @@ export function createGoverned() {
     objectSet({ so_id, state }: LineOf<'OBJECT_SET'>): void {
       objects.set(so_id, { state, principal: objects.get(so_id)?.principal ?? null })
     },
-    transitioned({ so_id, to_state, principal }: LineOf<'STATE_TRANSITIONED'>): void {
-      if (to_state !== null) objects.set(so_id, { state: to_state, principal: principal ?? null })
+    transitioned({ so_id, from_state, to_state, principal }: LineOf<'STATE_TRANSITIONED'>): void {
+      if (from_state === null && to_state === null) return
+      const last = principal ?? objects.get(so_id)?.principal ?? null
+      objects.set(so_id, { state: to_state, principal: last })
     },
     /** Where the action may have changed the object, its state is not known any more. */
     resulted({ so_id, from_state, to_state }: LineOf<'ACTION_RESULT_RECORDED'>): void {
