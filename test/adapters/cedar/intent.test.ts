@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
-import { describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { createCedarEngine } from '../../../src/adapters/cedar/evaluate/engine.js'
@@ -9,8 +9,10 @@ import { intentUsesOf } from '../../../src/adapters/cedar/load/argument-buckets.
 import { cedarSchema, type PolicyRule } from '../../../src/adapters/cedar/schema.js'
 import { GATE_SCHEMAS } from '../../../src/core/evidence/gate-schemas.js'
 import type { PolicyRequest } from '../../../src/ports/policy.js'
-import { loadedSet, REFUND_RULES } from './folder.js'
+import { loadedSet, REFUND_RULES, removeFolders } from './folder.js'
 import { INTENT_RULES, intentRequest, MANDATE, request, STANDARD, THIN } from './intents.js'
+
+afterAll(removeFolders)
 
 const schemaOf = (rules: readonly PolicyRule[]) => {
   const built = cedarSchema(rules)
