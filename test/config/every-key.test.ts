@@ -83,6 +83,33 @@ function configOf(document: unknown): { config: GateConfig; file: string } {
   return { config: loaded.config, file }
 }
 
+// ── what keys reach ──────────────────────────────────────────────────────────
+const gate: Reach = (config) => optionsOf(config)
+const judges: Reach = (config) => {
+  const read = fromFiles(config)
+  if (!read.ok) throw new Error(read.problems.map(sayProblem).join('\n'))
+  const { manifests, exactPaths, ...rest } = read.source
+  return { ...rest, digests: manifests.map(({ digest }) => digest), exact: [...(exactPaths ?? [])] }
+}
+const upstream: Reach = (config) =>
+  Object.entries(config.upstreams).map(([name, each]) => {
+    const { credential, ...rest } = upstreamOptions(name, each, config.limits.hold_bytes, ENV)
+    const { origin, deadlines } = createUpstreams(config, ENV).get(name) ?? {}
+    return { ...rest, origin, deadlines, header: credential?.header, sends: credential?.value() }
+  })
+const identity: Reach = (config) => {
+  const { tokens, issuers, certificates, mandates } = identityOf(config, () => undefined)
+  const read = <T extends JwtIssuer | MandateIssuer>({ jwks, ...issuer }: T) => ({
+    ...issuer,
+    jwks: jwks.kind === 'file' ? jwks.read() : jwks,
+  })
+  return {
+    tokens: [...tokens()],
+    issuers: issuers.map(read),
+    mandates: mandates?.issuers.map(read),
+    certificates: [...certificates],
+  }
+}
 const limits: Reach = (config) => limitsOf(config)
 const routes: Reach = (config) => routesOf(config)
 const tls: Reach = (config) => tlsOf(config)
