@@ -70,6 +70,8 @@ function boundBy(line: Line): readonly Bound[] {
       return [{ digest: line.document_digest, schema: `${GATE}approval_document` }]
     case 'APPROVAL_VOTED':
       return [{ digest: line.evidence_digest, schema: `${GATE}vote` }]
+    case 'MANDATE_PRESENTED':
+      return [{ digest: line.evidence_digest, schema: `${GATE}mandate` }]
     case 'REFUSAL_LIFTED':
       return [{ digest: line.evidence_digest, schema: `${GATE}reopening` }]
     case 'GRANT_ISSUED':
