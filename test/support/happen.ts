@@ -1,6 +1,7 @@
 import { createUpstream } from '../../src/adapters/http-client/upstream.js'
 import type { Answer } from '../../src/gate/answer/answer.js'
 import { govern } from '../../src/gate/govern/govern.js'
+import { WITH_INTENT } from './intent-scenarios.js'
 import { rawUpstream } from './raw-upstream.js'
 import { type CapsuleLine, type Rig, type RigOptions, rig, sending } from './rig.js'
 import { fine, MANIFEST, POLICIES, type Scenario } from './verdict-scenarios.js'
@@ -14,6 +15,7 @@ export async function happen(scenario: Scenario, more: Partial<RigOptions> = {})
     manifest: MANIFEST,
     policies: POLICIES,
     agentKeys: 1,
+    ...WITH_INTENT,
     ...more,
     seam: async (name) => {
       if (name === 'before_first_byte' && turn !== null) await turn()
@@ -33,6 +35,7 @@ export async function happen(scenario: Scenario, more: Partial<RigOptions> = {})
     await gate.gate.govern(call, sending(earlier, call))
     await earlier.close()
   }
+  await scenario.before?.(gate.gate)
   const before = (await gate.capsules()).length
   if (scenario.doing === 'halt')
     await gate.gate.halt({ kind: 'agent', name: 'support-bot' }, 'test')
