@@ -7,10 +7,10 @@ import type { DECLARE_ROWS } from '../../src/core/verdict/intent-rows.js'
 import { recordActor } from '../../src/gate/operate/actor.js'
 import { signed } from '../../src/gate/signed-event.js'
 import { tool } from './approvals.js'
-import { type Claims, carried, MISSION, mandateIssuer, stepsOf } from './intents.js'
+import { AGENT, type Claims, carried, MISSION, mandateIssuer, stepsOf } from './intents.js'
 import { httpCall, mcpCall } from './manifests.js'
 import { SERVER } from './mcp/messages.js'
-import { type RigOptions, TOKEN } from './rig.js'
+import { OTHER_TOKEN, type RigOptions, TOKEN } from './rig.js'
 
 /** How each row of the stage `declare` is made to happen: tools that ask for a declaration, and calls with a fault. */
 export type IntentScenario = {
@@ -63,10 +63,11 @@ export const WITH_INTENT: Pick<RigOptions, 'mandateIssuers' | 'intents'> = {
 const SECRET = 'zq7-private'
 
 /** Steps of a session on one order, under a mandate of its own. */
-function stepsOn(order: string, claims: Claims = {}, by = issuer) {
+export function stepsOn(order: string, claims: Claims = {}, by = issuer, agent = AGENT) {
   const args = new Map([['order', { type: 'string' as const, value: order }]])
   const so_id = objectIdOf({ type: 'order', id: '{order}' }, args, nodeCrypto) ?? ''
   const steps = stepsOf(by, {
+    agent,
     claims: {
       so_id,
       so_type: 'order',
@@ -80,22 +81,44 @@ function stepsOn(order: string, claims: Claims = {}, by = issuer) {
     ...steps,
     standard: (action: Action, more: Claims = {}): Claims =>
       steps.standard(action, { so_id, declared_goal: goal, ...more }),
-    thin: (action: Action): Claims => steps.thin(action, { so_id }),
+    soId: so_id,
+    thin: (action: Action, more: Claims = {}): Claims => steps.thin(action, { so_id, ...more }),
   }
 }
 
-const call = (action: Action, order: string, declared?: Declared): HttpCall =>
+export const orderCall = (
+  action: Action,
+  order: string,
+  declared?: Declared,
+  bearer = TOKEN,
+): HttpCall =>
   httpCall(
     'POST',
     TARGETS[action],
     { order },
     {
-      caller: { bearer: TOKEN, certificate: null, asserted: null, source: '127.0.0.1' },
+      caller: { bearer, certificate: null, asserted: null, source: '127.0.0.1' },
       ...(declared === undefined ? {} : { declared }),
     },
   )
 
 type Steps = ReturnType<typeof stepsOn>
+/** Ends beyond `declare`: policy denies what was declared, and an agent that demands a person. */
+export const DECLARED: Readonly<Record<'policy_denied' | 'approval_pending', IntentScenario>> = {
+  policy_denied: (() => {
+    const order = `o-${SECRET}`
+    const steps = stepsOn(order, {}, issuer, 'other-bot')
+    const intent = steps.standard('look_up')
+    return { call: orderCall('look_up', order, carried(intent, steps.mandate), OTHER_TOKEN) }
+  })(),
+  approval_pending: (() => {
+    const order = `o-${SECRET}`
+    const steps = stepsOn(order)
+    const intent = steps.standard('look_up', { hem_urgency: 'REQUIRED' })
+    return { call: orderCall('look_up', order, carried(intent, steps.mandate)) }
+  })(),
+}
+
 type Made = (steps: Steps) => Claims | null
 let orders = 0
 /** A call with one declaration, in a session of its own. */
@@ -105,7 +128,7 @@ function declared(
 ): IntentScenario {
   const order = `o-${SECRET}-${++orders}`
   const steps = stepsOn(order, claims)
-  return { call: call(action, order, carried(made(steps), steps.mandate)) }
+  return { call: orderCall(action, order, carried(made(steps), steps.mandate)) }
 }
 /** The same, after an earlier step of that session. */
 function after(
@@ -116,7 +139,7 @@ function after(
   const order = `o-${SECRET}-${++orders}`
   const steps = stepsOn(order)
   const step = (intent: Claims | null): HttpCall =>
-    call('look_up', order, carried(intent, steps.mandate))
+    orderCall('look_up', order, carried(intent, steps.mandate))
   const first = [{ call: step(earlier(steps)) }]
   const last = { call: step(made(steps)), first }
   return before === undefined ? last : { ...last, before: (gate) => before(gate, steps) }
@@ -125,10 +148,10 @@ function after(
 function settledBy(principal: string, action: Action): IntentScenario {
   const order = `o-${SECRET}-${++orders}`
   const other = stepsOn(order, { human_principal_id: principal })
-  const settling = call('settle', order, carried(other.standard('settle'), other.mandate))
+  const settling = orderCall('settle', order, carried(other.standard('settle'), other.mandate))
   const own = stepsOn(order)
   return {
-    call: call(action, order, carried(own.standard(action), own.mandate)),
+    call: orderCall(action, order, carried(own.standard(action), own.mandate)),
     before: (gate) => settle(gate, settling, order),
   }
 }
@@ -154,8 +177,8 @@ const withMore =
   (steps) =>
     steps.standard('look_up', more)
 /** An instruction would have to name its mandate. */
-const BY_RULE = { type: 'RULE_BASED', description: 'orders are looked up first' }
-const ELSE = '3f1c9a52-7f1e-4c8e-9d53-0c5a6e1f2b90'
+export const BY_RULE = { type: 'RULE_BASED', description: 'orders are looked up first' }
+export const ELSE = '3f1c9a52-7f1e-4c8e-9d53-0c5a6e1f2b90'
 
 /** An operator's lines, as their controls write them. */
 export async function operatorSays(
@@ -186,11 +209,11 @@ export async function operatorSays(
 const MISSION_CLAIM = { claims: { mission_ref: MISSION } }
 
 export const INTENT_SCENARIOS: Readonly<Record<keyof typeof DECLARE_ROWS, IntentScenario>> = {
-  mandate_missing: { call: call('look_up', `o-${SECRET}`) },
+  mandate_missing: { call: orderCall('look_up', `o-${SECRET}`) },
   mandate_invalid: declared(standard, { claims: { aud: 'urn:somebody-else' } }),
   mandate_unverifiable: (() => {
     const steps = stepsOn(`o-${SECRET}`, {}, unreachable)
-    return { call: call('look_up', `o-${SECRET}`, carried(standard(steps), steps.mandate)) }
+    return { call: orderCall('look_up', `o-${SECRET}`, carried(standard(steps), steps.mandate)) }
   })(),
   mandate_revoked: after(standard, standard, (gate, { jti }) =>
     operatorSays(gate, { type: 'MANDATE_REVOKED', mandate_id: jti }),
