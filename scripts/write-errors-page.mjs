@@ -27,10 +27,7 @@ the registered code where there is one, else the \`type\`; under \`result: REJEC
 for (const [code, r] of Object.entries(TABLE)) {
   const registered = idpCode(code, '')
   const answer = isReject(code) ? 'REJECT' : 'DENY'
-  const known =
-    registered === ''
-      ? ''
-      : `\n\nTo agents that declare their intent: \`${answer}\` · \`${registered}\``
+  const known = registered === '' ? '' : `\n\nRegistered code \`${registered}\`, in a \`${answer}\``
   out += `### ${code}\n\n\`${r.verdict}\` · decision \`${decisionOfRow(code)}\` · effect \`${r.effect}\` · status \`${r.status}\`${known}\n\n${r.said} ${r.instead}\n\n`
 }
 out += `## Answers without a capsule\n\n`
