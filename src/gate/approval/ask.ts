@@ -27,11 +27,7 @@ export async function askHuman(authorized: Authorized, parts: Parts): Promise<Ex
     if (asking.kind === 'claimed') break
     await asking.settled
   }
-  const identity = identityOf(authorized, parts)
-  const at = Date.parse(authorized.at)
-  const refusal =
-    (await state.refusal(agent.agent, identity, at)) ??
-    (await state.refusal(agent.agent, olderIdentityOf(authorized, parts), at))
+  const refusal = await standingRefusal(authorized, parts)
   if (refusal !== null) {
     await state.unclaim(actionId)
     return { exit: 'refused_before', known: authorized, approval: refusal }
@@ -51,7 +47,20 @@ export async function askHuman(authorized: Authorized, parts: Parts): Promise<Ex
     const details = { retry_after_seconds: RETRY_SECONDS }
     return refuse(authorized, 'approvals_exhausted', { threshold }, details)
   }
-  return asked(authorized, identity, over, parts)
+  return asked(authorized, identityOf(authorized, parts), over, parts)
+}
+
+/** A person refused this very call before, and that still stands. */
+export async function standingRefusal(
+  authorized: Authorized,
+  parts: Parts,
+): Promise<Approval | null> {
+  const { agent } = authorized.agent
+  const at = Date.parse(authorized.at)
+  return (
+    (await parts.state.refusal(agent, identityOf(authorized, parts), at)) ??
+    (await parts.state.refusal(agent, olderIdentityOf(authorized, parts), at))
+  )
 }
 
 const RETRY_SECONDS = 60

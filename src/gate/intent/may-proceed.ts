@@ -3,6 +3,7 @@ import { currentState, isPossible, transitionOf, UNKNOWN_STATE } from '../../cor
 import type { Admitted, Governed, Intended, OnRecord, Parts } from '../context.js'
 import { advance } from '../govern/advance.js'
 import { type Refused, refuse } from '../govern/exit.js'
+import { demandsPerson } from './demands-person.js'
 
 /** What the call stands on, after its declaration is on record: session, mission, state of the object, mandate. */
 export async function mayProceed(
@@ -48,7 +49,10 @@ export const principalOf = (
   { tenant }: Pick<Parts, 'tenant'>,
 ): string => tenant.principal(mandate?.principal ?? agent.agent)
 
-/** The request to people that stops the session, unless it is about this very call. */
+/**
+ * The request to people that stops the session. Not where it is about this very call, and a person has granted it or
+ * this declaration demands one too: the same call without that demand must not run before they have decided.
+ */
 async function waitsFor(known: Intended, parts: Parts): Promise<string | null> {
   const session = await parts.state.session(known.intent?.intent.sessionId ?? '')
   const held = session?.heldBy ?? null
@@ -57,7 +61,8 @@ async function waitsFor(known: Intended, parts: Parts): Promise<string | null> {
   const isAboutThis =
     approval?.agent === known.agent.agent &&
     approval.holds === 'call' &&
-    approval.requestDigest === known.requestDigest
+    approval.requestDigest === known.requestDigest &&
+    (approval.state.kind === 'approved' || demandsPerson(known))
   return isAboutThis ? null : held
 }
 
