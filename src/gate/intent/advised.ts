@@ -1,4 +1,3 @@
-import { availableActions } from '../../core/intent/available-actions.js'
 import { pathsTo } from '../../core/intent/paths.js'
 import { readIntent } from '../../core/intent/read.js'
 import { parse } from '../../core/json/parse.js'
@@ -7,8 +6,8 @@ import { isReject } from '../../core/verdict/idp.js'
 import { TABLE } from '../../core/verdict/table.js'
 import type { Known, Parts } from '../context.js'
 import type { Details, Ending, Refused } from '../govern/exit.js'
+import { openActions } from './open-actions.js'
 
-const MOST_ACTIONS = 32
 const MOST_PATHS = 3
 /** Refusals behind which a person's judgement can be asked for: the call comes as far as `approve` (seed §6.3). */
 const ASKABLE: ReadonlySet<string> = new Set([
@@ -60,26 +59,9 @@ function instead(known: Known, parts: Parts): Details {
   }
   const session = intent?.intent.sessionId ?? mandate.id
   if (!parts.advice.mayAdvise(session, Date.parse(at))) return {}
+  const of = { mandate, object, agent: identified }
+  const available_actions = openActions(of, world, rule.action)
   const { model, state } = object
-  const resources = new Map<string, string>()
-  for (const { manifest } of world.manifests) {
-    for (const { action, resource } of manifest.rules) resources.set(action, resource)
-  }
-  const available_actions = availableActions({
-    model,
-    state,
-    mandateActions: mandate.actions,
-    permittedStates: mandate.permittedStates,
-    refused: rule.action,
-    most: MOST_ACTIONS,
-    mayPermit(action) {
-      const resource = resources.get(action)
-      const { agent: principal, roles } = identified
-      return (
-        resource !== undefined && world.policy.mayPermit({ principal, roles, action, resource })
-      )
-    },
-  })
   const paths =
     model === null ? [] : pathsTo(model, state, rule.action, mandate.actions, MOST_PATHS)
   const suggested_paths = paths.map((path) => ({ path_id: parts.ids.actionId(), ...path }))
