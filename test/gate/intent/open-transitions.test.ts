@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { recordActor } from '../../../src/gate/operate/actor.js'
 import { signed } from '../../../src/gate/signed-event.js'
+import type { JournalEntry } from '../../../src/ports/journal.js'
 import {
   AGENT,
   BOOKING,
@@ -31,28 +32,26 @@ const asking = (mandate: string | null, bearer = TOKEN) =>
     },
     known,
   )
-const write = async (
-  type: 'MANDATE_REVOKED' | 'MISSION_SET' | 'OBJECT_SET',
-  members: { readonly [name: string]: string },
-): Promise<void> => {
-  const { parts } = at.gate
-  const who = await recordActor('olga', { did: type }, parts)
-  await parts.journal.append([signed(type, { ...members, ...who } as never, parts)])
+const actor = () => recordActor('olga', {}, at.gate.parts)
+const append = async (entry: JournalEntry): Promise<void> => {
+  await at.gate.parts.journal.append([entry])
 }
+const setMission = async (phase: 'SUSPENDED' | 'ACTIVE'): Promise<void> =>
+  append(signed('MISSION_SET', { mission_ref: MISSION, phase, ...(await actor()) }, at.gate.parts))
 
 describe('what is open', () => {
   it('is nothing under a mandate that was revoked', async () => {
     const { jti, mandate } = stepsOf(issuer)
     expect(await asking(mandate)).toMatchObject({ kind: 'open' })
-    await write('MANDATE_REVOKED', { mandate_id: jti })
+    await append(signed('MANDATE_REVOKED', { mandate_id: jti, ...(await actor()) }, at.gate.parts))
     expect(await asking(mandate)).toMatchObject({ kind: 'revoked' })
   })
 
   it('says what stops the mission', async () => {
     const { mandate } = stepsOf(issuer, { claims: { mission_ref: MISSION } })
-    await write('MISSION_SET', { mission_ref: MISSION, phase: 'SUSPENDED' })
+    await setMission('SUSPENDED')
     expect(await asking(mandate)).toMatchObject({ mission: 'SUSPENDED' })
-    await write('MISSION_SET', { mission_ref: MISSION, phase: 'ACTIVE' })
+    await setMission('ACTIVE')
     expect(await asking(mandate)).toMatchObject({ mission: null })
   })
 
@@ -66,7 +65,8 @@ describe('what is open', () => {
     expect(lost).toMatchObject({ code: 'outcome_unknown' })
     const open = { state: 'unknown', actions: ['AdvanceMissionStage', 'ReadBooking'] }
     expect(await asking(steps.mandate)).toMatchObject(open)
-    await write('OBJECT_SET', { so_id: steps.soId, state: 'paid' })
+    const set = { so_id: steps.soId, state: 'paid', ...(await actor()) }
+    await append(signed('OBJECT_SET', set, at.gate.parts))
     expect(await asking(steps.mandate)).toMatchObject({
       state: 'paid',
       actions: ['AdvanceMissionStage', 'CloseBooking', 'ReadBooking'],
