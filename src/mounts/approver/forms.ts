@@ -71,7 +71,7 @@ ${csrfField(session)}<input type="hidden" name="digest" value="${approval.docume
 
 const unlifted = ({ approval_lifts: lifts }: ApprovalDocument): Html | null =>
   lifts === false
-    ? html`<p class="grave">The call will not run, even if you approve: your word is recorded, and the session goes on.</p>`
+    ? html`<p class="grave">Even if you approve, the call will not run: it is refused when the agent sends it again, and its session goes on.</p>`
     : null
 
 function confirm(document: ApprovalDocument): Html | null {
