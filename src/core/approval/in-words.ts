@@ -10,7 +10,7 @@ export function askedInWords(document: ApprovalDocument): readonly string[] {
     said.push(
       gapOf(document) === null
         ? 'Its declarations named another mission than its mandate, too often. These calls were refused.'
-        : 'What was sent is not what was declared (IDP_COMMITMENT_GAP). The call below was sent already.',
+        : 'What was sent is not what was declared (IDP_COMMITMENT_GAP). It is sent already; below stands the call as it was judged.',
     )
     said.push('Your decision sends nothing. If it goes on, its next calls are judged as ever.')
     return said
@@ -42,11 +42,15 @@ export function agentWords({ idp_summary }: ApprovalDocument): readonly AgentWor
   if (!isObject(idp)) return null
   return NAMES.map(([name, said]) => {
     const value = member(idp, name)
-    return { said, text: value === undefined || value === null ? null : String(value) }
+    return { name, said, text: value === undefined || value === null ? null : String(value) }
   })
 }
 /** Null: it says nothing of that. */
-export type AgentWord = { readonly said: string; readonly text: string | null }
+export type AgentWord = {
+  readonly name: string
+  readonly said: string
+  readonly text: string | null
+}
 
 const NAMES = [
   ['declared_goal', 'Its goal'],

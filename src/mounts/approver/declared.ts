@@ -19,33 +19,42 @@ ${gap === null ? null : record(document, gap)}</section>`
 
 const isGrave = (said: string): boolean => /IDP_COMMITMENT_GAP|will not let/.test(said)
 
-const RECORD_NAMES: Readonly<Record<string, string>> = {
-  match_result: 'Result',
-  verified_at: 'Found at',
-  basis: 'Compared with',
-  idp_id: 'Declaration',
-  state_transition_id: 'Transition',
-  transition_digest: 'Its digest',
-  kid: 'Signed with key',
-  kernel_signature: 'Signature',
-}
+const FOUND = [
+  ['match_result', 'Result'],
+  ['basis', 'Compared with'],
+  ['verified_at', 'Found at'],
+] as const
+const SIGNED = [
+  ['idp_id', 'Declaration'],
+  ['state_transition_id', 'Transition'],
+  ['transition_digest', 'Its digest'],
+  ['kid', 'Signed with key'],
+  ['kernel_signature', 'Signature'],
+] as const
 const BASES: Readonly<Record<string, string>> = {
   written: 'what the gate itself wrote to the tool',
   judged: 'what was judged: somebody else ran the call',
 }
 
+type Gap = NonNullable<ReturnType<typeof gapOf>>
+
 /** The verification record, its result first (seed intent-declaration-primitive-01 §5.5.2). */
-function record(document: ApprovalDocument, gap: NonNullable<ReturnType<typeof gapOf>>): Html {
-  const declared = agentWords(document)?.find(({ said }) => said === 'What it says it does')
-  return html`<h3>The gate's verification record</h3><dl>
-${declared?.text == null ? null : html`<dt>Declared action</dt><dd class="quote">${exact(quoted(declared.text))}</dd>`}
-${Object.entries(RECORD_NAMES).map(([name, said]) => {
-  const value = gap[name]
-  if (typeof value !== 'string') return null
-  const text = name === 'basis' ? (BASES[value] ?? value) : value
-  return html`<dt>${said}</dt><dd>${name === 'match_result' ? html`<strong>${text}</strong>` : exact(visible(text))}</dd>`
-})}</dl>`
+function record(document: ApprovalDocument, gap: Gap): Html {
+  const declared = agentWords(document)?.find(({ name }) => name === 'requested_action')
+  return html`<h3>The gate's verification record</h3><dl>${rows(gap, FOUND)}
+${declared?.text == null ? null : html`<dt>Declared action</dt><dd class="quote">${exact(quoted(declared.text))}</dd>`}</dl>
+<details><summary>Its ids and its signature</summary><dl>${rows(gap, SIGNED)}</dl></details>`
 }
+
+const rows = (gap: Gap, names: readonly (readonly [string, string])[]): readonly Html[] =>
+  names.flatMap(([name, said]) => {
+    const value = gap[name]
+    if (typeof value !== 'string') return []
+    const text = name === 'basis' ? (BASES[value] ?? value) : value
+    const told =
+      name === 'match_result' ? html`<strong>${visible(text)}</strong>` : exact(visible(text))
+    return [html`<dt>${said}</dt><dd>${told}</dd>`]
+  })
 
 /** The agent's own words: quoted, spelt out like its arguments, and named as unchecked. */
 export function agentSays(document: ApprovalDocument): Html | null {

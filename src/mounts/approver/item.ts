@@ -40,7 +40,7 @@ ${hindrance === null ? decideForms(session, approval, document, attempt) : html`
 
 const clockFrame = (session: Session, approval: Approval): Html => {
   const { approvalId, parent, deadline } = approval
-  return html`<p>Decide before ${time(deadline.at)}. Otherwise ${expiryInWords(deadline.onExpiry)}${endsSession(approval) ? ', and the session ends' : ''}.</p>
+  return html`<p>Decide before ${time(deadline.at)}. Otherwise ${endsSession(approval) ? 'the session ends' : expiryInWords(deadline.onExpiry)}.</p>
 <iframe src="${sessionPath(session)}/${approvalId}/clock?on=${parent}" title="Time left"></iframe>`
 }
 
