@@ -33,7 +33,7 @@ export async function askHuman(authorized: Authorized, parts: Parts): Promise<Ex
     return { exit: 'refused_before', known: authorized, approval: refusal }
   }
   const current = await state.approvalFor(agent.agent, requestDigest)
-  if (current !== null && !isStale(current, authorized) && !isVoid(current, authorized)) {
+  if (current !== null && isJoinable(current, authorized)) {
     await state.unclaim(actionId)
     return { exit: 'joined', known: authorized, approval: current }
   }
@@ -64,6 +64,12 @@ export async function standingRefusal(
 }
 
 const RETRY_SECONDS = 60
+
+/** An item that holds nothing is not enough for a call whose session has to wait (seed §4.4). */
+const isJoinable = (current: Approval, authorized: Authorized): boolean =>
+  !isStale(current, authorized) &&
+  !isVoid(current, authorized) &&
+  (current.holds !== undefined || !demandsPerson(authorized))
 
 /** A grant that this call found unusable, although its rules are the current ones. */
 const isVoid = (current: Approval, { item }: Authorized): boolean =>
