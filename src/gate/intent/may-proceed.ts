@@ -50,8 +50,8 @@ export const principalOf = (
 ): string => tenant.principal(mandate?.principal ?? agent.agent)
 
 /**
- * The request to people that stops the session, unless this is the very call that it is about, demanding a person
- * still: the same call without that demand would run where policy permits it.
+ * The request to people that stops the session, unless it is about this very call and the call waits for it too: the
+ * same request under a declaration that demands nobody is another step.
  */
 async function waitsFor(known: Intended, parts: Parts): Promise<string | null> {
   const session = await parts.state.session(known.intent?.intent.sessionId ?? '')
