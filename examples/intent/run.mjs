@@ -1,7 +1,7 @@
 /** An agent declares its intent, is denied, reads the answer, and succeeds; then a person decides. Exits 0 or throws. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, createPublicKey, randomBytes, randomUUID, verify } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -152,14 +152,38 @@ try {
 }
 
 const journal = join(data, 'journal', '00000001.jsonl')
-const lines = readFileSync(journal, 'utf8').trimEnd().split('\n')
-const types = lines.map((line) => JSON.parse(line).type)
-const count = (type) => types.filter((each) => each === type).length
-// Denied once, read, closed, paid once; and the step that had to wait for the person's decision.
-assert.equal(count('IDP_SUBMITTED'), 5)
-assert.equal(count('CEDAR_DENY_RECORDED'), 1)
-assert.equal(count('STATE_TRANSITIONED'), 3)
-assert.equal(count('IDP_COMMITMENT_VERIFIED'), 3)
+const lines = readFileSync(journal, 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line) => JSON.parse(line))
+const of = (type) => lines.filter((line) => line.type === type)
+// Denied, read, closed, one that had to wait for a person, and one that had to wait for that decision.
+assert.equal(of('IDP_SUBMITTED').length, 5)
+assert.equal(of('CEDAR_DENY_RECORDED').length, 1)
+assert.equal(of('STATE_TRANSITIONED').length, 3)
+
+// #region verify
+const keyring = JSON.parse(readFileSync(join(data, 'keys', 'keyring.json'), 'utf8'))
+// Flat objects of plain ASCII: sorted members are the canonical form (RFC 8785).
+const canonical = (flat) => JSON.stringify(Object.fromEntries(Object.entries(flat).sort()))
+for (const { record } of of('IDP_COMMITMENT_VERIFIED')) {
+  const { kernel_signature, ...signed } = record
+  const { public_key } = keyring.keys.find(({ kid }) => kid === record.kid)
+  const der = Buffer.from(`302a300506032b6570032100${public_key}`, 'hex')
+  const key = createPublicKey({ key: der, format: 'der', type: 'spki' })
+  const signature = Buffer.from(kernel_signature, 'base64url')
+  assert.ok(verify(null, Buffer.from(canonical(signed)), key, signature))
+
+  const transition = lines.find(({ event_id }) => event_id === record.state_transition_id)
+  const { v, type, origin, seq, prev, at, ...members } = transition
+  const digest = createHash('sha256').update(canonical(members)).digest('hex')
+  assert.equal(record.transition_digest, digest)
+
+  const declared = of('IDP_SUBMITTED').find(({ idp_id }) => idp_id === record.idp_id)
+  assert.equal(declared.requested_action, transition.cedar_action)
+  assert.ok(declared.seq < seq)
+}
+// #endregion verify
 const keys = ['--keys', join(data, 'keys', 'keyring.json')]
 const verified = spawnSync(process.execPath, [cli, 'verify', journal, ...keys], {
   encoding: 'utf8',
