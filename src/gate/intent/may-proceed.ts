@@ -3,6 +3,7 @@ import { currentState, isPossible, transitionOf, UNKNOWN_STATE } from '../../cor
 import type { Admitted, Governed, Intended, OnRecord, Parts } from '../context.js'
 import { advance } from '../govern/advance.js'
 import { type Refused, refuse } from '../govern/exit.js'
+import { haltFor } from '../operate/halt.js'
 
 /** What the call stands on, after its declaration is on record: session, mission, state of the object, mandate. */
 export async function mayProceed(
@@ -10,7 +11,7 @@ export async function mayProceed(
   { intent, mandate }: { readonly intent: OnRecord; readonly mandate: Mandate },
   parts: Parts,
 ): Promise<Intended | Refused> {
-  const { actionId, rule, manifest } = admitted
+  const { actionId, rule, manifest, agent, world } = admitted
   const model = manifest.object ?? null
   // One transition of an object at a time: another would be judged in a state that is about to change.
   const changes = model !== null && transitionOf(model, rule.action) !== undefined
@@ -20,6 +21,11 @@ export async function mayProceed(
   const object: Governed = { model, soId: mandate.soId, state }
   const known = advance(admitted, { intent, mandate, object })
 
+  const { sessionId } = intent.intent
+  const about = { agent: agent.agent, operator: world.operator, sessionId }
+  const halt = haltFor(parts.halts(), about)
+  if (halt !== null) return refuse(known, 'halted', { observed: { ...halt } })
+  if ((await parts.state.session(sessionId)) === null) return refuse(known, 'session_over')
   const waits = await waitsFor(known, parts)
   if (waits !== null) return refuse(known, 'session_pending', {}, { approval_id: waits })
   for (const mission of new Set([mandate.missionRef, intent.intent.missionRef])) {

@@ -133,15 +133,19 @@ export function createApprovals(keepMs: number) {
     reminded({ approval_id, nth }: LineOf<'APPROVAL_REMINDER'>): void {
       change(approval_id, { reminded: nth })
     },
-    /** Returns the grant of an approval that this capsule moved on: it ends with it. */
-    moved(capsule: Capsule): string | null {
+    /** Returns the approval that this capsule moved on, as it was before: a grant of it ends with it. */
+    moved(capsule: Capsule): Approval | null {
       if (capsule.chain?.relation !== 'supersedes') return null
       const before = capsule.chain.parent_capsule_id
       const approval = get(byParent.get(before) ?? '')
       if (approval === null) return null
       put({ ...approval, ...movedBy(approval, capsule) }, before)
-      return approval.state.kind === 'approved' ? approval.state.grant : null
+      return approval
     },
+    openIn,
+    /** Sessions that have one that is not closed. */
+    openSessions: (): ReadonlySet<string> =>
+      new Set([...byParent.values()].flatMap((id) => get(id)?.sessionId ?? [])),
     sweep(time: number): void {
       sweep(time)
       refusals.sweep(time)
