@@ -5,6 +5,7 @@ import { upstreamOf } from '../core/manifest/route/match.js'
 import type { RuntimeReport } from '../core/runtime/report.js'
 import type { Dispatch } from '../ports/dispatch.js'
 import type { Identified } from '../ports/identity.js'
+import type { SessionOpening } from '../ports/state.js'
 import type { Answer } from './answer/answer.js'
 import { type Collectable, collect } from './answer/collect.js'
 import { type Closed, type ClosedBy, closeBlocked } from './approval/decide/close-blocked.js'
@@ -25,10 +26,13 @@ import type { GateReport, Parts, World } from './context.js'
 import { type Backlog, watchEvidence } from './evidence/watch.js'
 import { identify } from './govern/begin.js'
 import { govern } from './govern/govern.js'
+import { startIdle } from './intent/idle.js'
 import { createMemory, DEFAULT_MEMORY, type Memory, type MemoryLimits } from './memory.js'
+import { closeSession, type SessionClosing } from './operate/close-session.js'
 import { type Dropped, recordDropped } from './operate/dropped.js'
 import { type ErasureScope, eraseEvidence } from './operate/erase.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './operate/halt.js'
+import { openSession } from './operate/open-session.js'
 import {
   type OutcomeRecorded,
   type OutcomeReport,
@@ -39,6 +43,9 @@ import {
 import { type PassedThrough, recordPassThrough } from './operate/pass-through.js'
 import { prove } from './operate/prove.js'
 import { type Orphan, recover } from './operate/recover.js'
+import { revokeMandate } from './operate/revoke-mandate.js'
+import { type Phase, setMission } from './operate/set-mission.js'
+import { type ObjectSetting, setObject } from './operate/set-object.js'
 import { createPermits, type Permits } from './permit/permits.js'
 import { type Reported, takeReport } from './permit/report.js'
 import { limitUngated } from './permit/ungated-limit.js'
@@ -66,6 +73,16 @@ export type Gate = {
   /** Journalled and durable before it takes effect; effective on the next call and on calls not yet sent. */
   halt(scope: HaltScope, by: string): Promise<void>
   resume(scope: HaltScope, by: string): Promise<void>
+  // What operators do about declared calls: each is in force once it is durable, for calls not yet sent too.
+  /** Opens a session for one agent, before its first declaration. */
+  openSession(order: { sessionId: string; agent: string; by: string }): Promise<SessionOpening>
+  /** Ends a session, for good, and what people are asked about it. */
+  closeSession(sessionId: string, by: string): Promise<SessionClosing>
+  /** `false`: it was revoked before. */
+  revokeMandate(mandateId: string, by: string): Promise<boolean>
+  /** `false`: the mission is in that phase. */
+  setMission(missionRef: string, phase: Phase, by: string): Promise<boolean>
+  setObject(soId: string, state: string, by: string): Promise<ObjectSetting>
   /** New policies, manifests or mode; the change is journalled, then every call sees it. */
   change(next: Judges): Promise<void>
   /** A decision on an open item; the caller has authenticated the decider. */
@@ -141,6 +158,8 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   await prove(parts, parts.keys())
   const expiry = startExpiry(parts)
   await expiry.run()
+  const idle = startIdle(parts)
+  await idle.run()
   const background = createBackground(parts)
   const watch = watchEvidence(parts, boot.backlog)
   const faults = createFaults(parts)
@@ -178,6 +197,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
       await permits.stop()
       await limit.stop()
       await watch.stop()
+      await idle.stop()
       await expiry.stop()
       await background.idle()
       await faults.stop()
@@ -210,7 +230,17 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
       raiseGeneration()
       // What became due during the halt is due now.
       await expiry.run()
+      await idle.run()
     },
+    openSession: (order) => openSession(order, parts),
+    async closeSession(sessionId, by) {
+      const closing = await closeSession(sessionId, by, parts)
+      if (closing === 'closed') await expiry.run()
+      return closing
+    },
+    revokeMandate: (mandateId, by) => revokeMandate(mandateId, by, parts),
+    setMission: (missionRef, phase, by) => setMission(missionRef, phase, by, parts),
+    setObject: (soId, state, by) => setObject(soId, state, by, parts),
     async change(next) {
       await recordChange(next, parts)
       raiseGeneration(next)

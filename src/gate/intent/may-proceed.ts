@@ -1,5 +1,6 @@
 import type { Mandate } from '../../core/intent/model.js'
 import { currentState, isPossible, transitionOf, UNKNOWN_STATE } from '../../core/intent/object.js'
+import type { Session } from '../../ports/state.js'
 import type { Admitted, Governed, Intended, OnRecord, Parts } from '../context.js'
 import { advance } from '../govern/advance.js'
 import { type Refused, refuse } from '../govern/exit.js'
@@ -25,8 +26,9 @@ export async function mayProceed(
   const about = { agent: agent.agent, operator: world.operator, sessionId }
   const halt = haltFor(parts.halts(), about)
   if (halt !== null) return refuse(known, 'halted', { observed: { ...halt } })
-  if ((await parts.state.session(sessionId)) === null) return refuse(known, 'session_over')
-  const waits = await waitsFor(known, parts)
+  const session = await parts.state.session(sessionId)
+  if (session === null) return refuse(known, 'session_over')
+  const waits = await waitsFor(known, session, parts)
   if (waits !== null) return refuse(known, 'session_pending', {}, { approval_id: waits })
   for (const mission of new Set([mandate.missionRef, intent.intent.missionRef])) {
     const phase = mission === null ? null : await parts.state.mission(mission)
@@ -55,9 +57,11 @@ export const principalOf = (
 ): string => tenant.principal(mandate?.principal ?? agent.agent)
 
 /** The request to people that stops the session, unless it is about this very call. */
-async function waitsFor(known: Intended, parts: Parts): Promise<string | null> {
-  const session = await parts.state.session(known.intent?.intent.sessionId ?? '')
-  const held = session?.heldBy ?? null
+async function waitsFor(
+  known: Intended,
+  { heldBy: held }: Session,
+  parts: Parts,
+): Promise<string | null> {
   if (held === null) return null
   const approval = await parts.state.approval(held)
   const isAboutThis =

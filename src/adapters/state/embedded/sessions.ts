@@ -12,31 +12,8 @@ import type { Governed } from './governed.js'
 import { createIdle } from './idle-sessions.js'
 import { sortedValues } from './maps.js'
 import { createReplayIndex, replayKey } from './replay-index.js'
+import type { Entry, Folded } from './session-entry.js'
 
-/** An open session, as lines say; null where none does yet. */
-type Folded = {
-  openedAt: string
-  usedAt: string
-  lastStep: number
-  mismatches: number
-  gap: string | null
-  readonly mandates: Set<string>
-  /** Requests to people that stop it while they are open. */
-  holds: { readonly approvalId: string; readonly holds: 'session' | 'call' }[]
-}
-/** The same with what is committed and has no line yet. */
-type Entry = {
-  readonly sessionId: string
-  readonly agent: string
-  folded: Folded | null
-  lastStep: number
-  usedAt: number
-  readonly mandates: Set<string>
-  /** Stopped by this process; the line that says so follows. */
-  stopped: boolean
-  /** Ended by this process; the line that says so follows. */
-  ending: boolean
-}
 /** What was committed and has no line yet. */
 type Reserved = CommitRequest & { readonly key: string }
 
@@ -164,9 +141,13 @@ export function createSessions(
     },
     get: (sessionId: string): Session | null => {
       const entry = open.get(sessionId)
-      return entry === undefined ? null : shown(entry)
+      return entry === undefined || entry.ending ? null : shown(entry)
     },
-    all: (): Session[] => sortedValues(open).map(shown).sort(oldestFirst),
+    all: (): Session[] =>
+      sortedValues(open)
+        .filter(({ ending }) => !ending)
+        .map(shown)
+        .sort(oldestFirst),
     isOver,
     stillStands({ sessionId, mandateId, missionRef, approvalId, object }: Standing): boolean {
       if (sessionId !== null && !goesOn(sessionId, approvalId)) return false
