@@ -175,8 +175,6 @@ export type Standing = {
   readonly sessionId: string | null
   readonly mandateId: string
   readonly missionRef: string | null
-  /** The approval the call runs under: it holds the session for this very call. */
-  readonly approvalId: string | null
   /**
    * The object, and the state the call was judged in: null where nothing was on record, `unknown` after an
    * outcome that was not seen (core/intent/object.ts).

@@ -55,10 +55,10 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
 }
 
 /** The call's own session, mandate and object: the generation would let one agent make all calls stale. */
-function stillStands({ intent, mandate, object, decisionId }: Reserved, parts: Parts): boolean {
+function stillStands({ intent, mandate, object }: Reserved, parts: Parts): boolean {
   if (mandate === null) return true
   const { sessionId = null, missionRef = null } = intent?.intent ?? {}
-  const standing = { sessionId, mandateId: mandate.id, approvalId: decisionId, object }
+  const standing = { sessionId, mandateId: mandate.id, object }
   return (
     parts.mandates.isStillGood(mandate) &&
     parts.state.stillStands({ ...standing, missionRef: mandate.missionRef ?? missionRef })

@@ -149,8 +149,8 @@ export function createSessions(
         .map(shown)
         .sort(oldestFirst),
     isOver,
-    stillStands({ sessionId, mandateId, missionRef, approvalId, object }: Standing): boolean {
-      if (sessionId !== null && !goesOn(sessionId, approvalId)) return false
+    stillStands({ sessionId, mandateId, missionRef, object }: Standing): boolean {
+      if (sessionId !== null && !goesOn(sessionId)) return false
       if (governed.isRevoked(mandateId)) return false
       if (object !== null && governed.judged(object.soId) !== object.state) return false
       return missionRef === null || governed.mission(missionRef) === null
@@ -240,12 +240,10 @@ export function createSessions(
     },
   }
 
-  /** `approvalId`: what the call runs under, which stops the session for every other call. */
-  function goesOn(sessionId: string, approvalId: string | null): boolean {
+  /** What a person granted holds its session no longer. */
+  function goesOn(sessionId: string): boolean {
     const entry = open.get(sessionId)
-    if (entry === undefined || isOver(sessionId)) return false
-    const held = heldBy(entry)
-    return held === null || held === approvalId
+    return entry !== undefined && !isOver(sessionId) && heldBy(entry) === null
   }
   /** A session that no line speaks of, and nothing committed needs. */
   function forget(sessionId: string): void {
