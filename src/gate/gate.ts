@@ -93,7 +93,7 @@ export type Gate = {
   reopen(approvalId: string, by: { decider: Decider; reason: string }): Promise<Reopening>
   issueStanding(order: StandingOrder): Promise<StandingIssued>
   revokeStanding(grant: string, by: string): Promise<void>
-  /** Does what is due now; a timer does the same when the nearest deadline passes. */
+  /** Does what is due now, of approvals and idle sessions; timers do the same when the nearest deadline passes. */
   expireDue(): Promise<void>
   /** How the mount sends calls of tools that say `on_approval: dispatch`; runs those already approved. */
   dispatchApproved(dispatchOf: BackgroundDispatch): Promise<void>
@@ -157,9 +157,12 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   }
   await prove(parts, parts.keys())
   const expiry = startExpiry(parts)
-  await expiry.run()
   const idle = startIdle(parts)
-  await idle.run()
+  const runDue = async (): Promise<void> => {
+    await expiry.run()
+    await idle.run()
+  }
+  await runDue()
   const background = createBackground(parts)
   const watch = watchEvidence(parts, boot.backlog)
   const faults = createFaults(parts)
@@ -191,7 +194,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
       await revokeStanding(grant, by, parts)
       raiseGeneration()
     },
-    expireDue: expiry.run,
+    expireDue: runDue,
     dispatchApproved: background.register,
     async stop() {
       await permits.stop()
@@ -229,8 +232,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
       halts = halts.filter((held) => !sameScope(held, scope))
       raiseGeneration()
       // What became due during the halt is due now.
-      await expiry.run()
-      await idle.run()
+      await runDue()
     },
     openSession: (order) => openSession(order, parts),
     async closeSession(sessionId, by) {
