@@ -33,6 +33,7 @@ export type Read = Pick<
   | 'object'
   | 'missions'
   | 'revoked'
+  | 'sizes'
 > &
   Pick<Journal, 'head' | 'lines'> &
   Pick<Parts, 'halts' | 'keys' | 'subscribe'> & {
@@ -97,6 +98,7 @@ export function createRead(parts: Parts, watch: EvidenceWatch): Read {
     object: (soId) => state.object(soId),
     missions: () => state.missions(),
     revoked: () => state.revoked(),
+    sizes: () => state.sizes(),
     publicDocument: (digest) => evidence.getPublic(digest),
     halts: parts.halts,
     judges: parts.world,

@@ -293,6 +293,8 @@ export type State = {
   olderBlocked(): Promise<OlderBlocked | null>
   /** One that `awaiting` or `blocked` lists. */
   openItem(capsuleId: string): Promise<OpenItem | null>
+  /** Of declarations: how many ids are remembered, in how many octets of memory, and how many sessions are open. */
+  sizes(): { readonly ids: number; readonly bytes: number; readonly open: number }
 }
 export type Settlement =
   | { readonly kind: 'release' }

@@ -165,13 +165,13 @@ export function createApprovals(keepMs: number) {
 
 /** The next step of an item; deadlines count from the capsule's own timestamp (seed §5.4). */
 function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
-  const { verdict_class, approver, expiry_policy } = capsule.disposition
+  const { verdict_class, decision, approver, expiry_policy } = capsule.disposition
   const deadline = expiry_policy ?? capsule['dev.capsulegate.deadline']
   if (verdict_class !== 'deferred' && verdict_class !== 'escalated') {
     const { action_id: actionId, capsule_id: capsuleId } = capsule
     const state = { kind: 'closed', actionId, capsuleId, verdict: verdict_class, approver } as const
-    // Only a person's refusal (`human`) stands, not a machine's or a withdrawal.
-    const refused = verdict_class === 'resolved' && approver === 'human'
+    // Only a person's refusal (`human`) stands, not a machine's or a withdrawal; letting a session go on is none.
+    const refused = verdict_class === 'resolved' && approver === 'human' && decision !== 'accept'
     const { refusal_seconds: seconds = approval.hitl.ttl_seconds } = approval.hitl
     const refusedUntil = refused ? expiryOf(capsule.timestamp, { ttl_seconds: seconds }) : null
     return { state, decided: null, refusedUntil }

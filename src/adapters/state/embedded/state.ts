@@ -35,8 +35,6 @@ export type EmbeddedState = State & {
   unasked(): readonly OpenItem[]
   halts(): readonly HaltScope[]
   config(): MembersOf<'CONFIG_CHANGED'> | null
-  /** What the index of declarations takes: ids, octets of memory, and open sessions. */
-  sizes(): { readonly ids: number; readonly bytes: number; readonly open: number }
 }
 
 /** What a line of each type does to the state; null where it does nothing, so that a new type is not forgotten. */
