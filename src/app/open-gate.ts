@@ -116,6 +116,7 @@ export async function openGate(options: GateOptions): Promise<RunningGate> {
         openPerAgent: options.openPerAgent ?? OPEN_PER_AGENT,
         openPerSession: options.openPerSession ?? OPEN_PER_SESSION,
         intents: { ...INTENTS, ...options.intents },
+        sessionIdleSeconds: options.sessionIdleSeconds ?? SESSION_IDLE_SECONDS,
         advice: createAdvice(),
         mandates,
         oneTime: oneTimeEncryption,

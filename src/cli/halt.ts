@@ -3,7 +3,8 @@ import type { HaltScope } from '../gate/operate/halt.js'
 import { type AdminTarget, adminOptions, callAdmin } from './access/admin-client.js'
 import { plain, printError, printResult, UsageError } from './output/print.js'
 
-type Scope = Partial<Record<'agent' | 'tool' | 'operator', string>> & { all?: boolean }
+type Kind = Exclude<HaltScope['kind'], 'all'>
+type Scope = Partial<Record<Kind, string>> & { all?: boolean }
 type Options = AdminTarget & Scope & { list?: boolean }
 type Halts = { readonly halts: readonly HaltScope[]; readonly warning: string | null }
 
@@ -16,12 +17,13 @@ export function register(program: Command): void {
   const scoped = (name: string, description: string): Command =>
     adminOptions(program.command(name).description(description))
       .option('--agent <name>', 'one agent')
+      .option('--session <id>', 'one session of declared calls')
       .option('--tool <name>', 'one tool')
       .option('--operator <name>', 'one operator')
       .option('--all', 'everything')
       .option('--json', 'print JSON')
 
-  scoped('halt', 'stop calls of an agent, to a tool, of an operator, or all')
+  scoped('halt', 'stop calls of an agent, of a session, to a tool, of an operator, or all')
     .option('--list', 'only show what is halted')
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
@@ -34,14 +36,18 @@ export function register(program: Command): void {
 }
 
 /** Exactly one: leaving something out must not halt everything. */
-function scopeOf({ agent, tool, operator, all }: Scope): HaltScope {
-  const named = Object.entries({ agent, tool, operator }).filter(([, name]) => name !== undefined)
+function scopeOf({ agent, session, tool, operator, all }: Scope): HaltScope {
+  const named = Object.entries({ agent, session, tool, operator }).filter(
+    ([, name]) => name !== undefined,
+  )
   const [first] = named
   if (named.length + (all === true ? 1 : 0) !== 1) {
-    throw new UsageError('say one of --agent NAME, --tool NAME, --operator NAME, --all')
+    throw new UsageError(
+      'say one of --agent NAME, --session ID, --tool NAME, --operator NAME, --all',
+    )
   }
   if (first === undefined) return { kind: 'all' }
-  return { kind: first[0] as 'agent' | 'tool' | 'operator', name: String(first[1]) }
+  return { kind: first[0] as Kind, name: String(first[1]) }
 }
 
 async function halts(

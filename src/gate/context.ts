@@ -54,6 +54,8 @@ export type Parts = {
   readonly tenant: TenantKeys
   readonly world: () => World
   readonly halts: () => Halts
+  /** A session that is not used for so long is over. */
+  readonly sessionIdleSeconds: number
   /** Whether humans can be asked; if not, such a call is refused with `decision_needed`. */
   readonly approvals: boolean
   /** How many items one agent may have open: a looping agent must not flood the approvers. */

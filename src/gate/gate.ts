@@ -5,6 +5,7 @@ import { upstreamOf } from '../core/manifest/route/match.js'
 import type { RuntimeReport } from '../core/runtime/report.js'
 import type { Dispatch } from '../ports/dispatch.js'
 import type { Identified } from '../ports/identity.js'
+import type { SessionOpening } from '../ports/state.js'
 import type { Answer } from './answer/answer.js'
 import { type Collectable, collect } from './answer/collect.js'
 import { type Closed, type ClosedBy, closeBlocked } from './approval/decide/close-blocked.js'
@@ -25,10 +26,13 @@ import type { GateReport, Parts, World } from './context.js'
 import { type Backlog, watchEvidence } from './evidence/watch.js'
 import { identify } from './govern/begin.js'
 import { govern } from './govern/govern.js'
+import { startIdle } from './intent/idle.js'
 import { createMemory, DEFAULT_MEMORY, type Memory, type MemoryLimits } from './memory.js'
+import { closeSession, type SessionClosing } from './operate/close-session.js'
 import { type Dropped, recordDropped } from './operate/dropped.js'
 import { type ErasureScope, eraseEvidence } from './operate/erase.js'
 import { type HaltScope, type Halts, recordHalt, sameScope } from './operate/halt.js'
+import { openSession } from './operate/open-session.js'
 import {
   type OutcomeRecorded,
   type OutcomeReport,
@@ -39,6 +43,9 @@ import {
 import { type PassedThrough, recordPassThrough } from './operate/pass-through.js'
 import { prove } from './operate/prove.js'
 import { type Orphan, recover } from './operate/recover.js'
+import { revokeMandate } from './operate/revoke-mandate.js'
+import { type Phase, setMission } from './operate/set-mission.js'
+import { type ObjectSetting, setObject } from './operate/set-object.js'
 import { createPermits, type Permits } from './permit/permits.js'
 import { type Reported, takeReport } from './permit/report.js'
 import { limitUngated } from './permit/ungated-limit.js'
@@ -66,6 +73,16 @@ export type Gate = {
   /** Journalled and durable before it takes effect; effective on the next call and on calls not yet sent. */
   halt(scope: HaltScope, by: string): Promise<void>
   resume(scope: HaltScope, by: string): Promise<void>
+  // What operators do about declared calls: each is in force once it is durable, for calls not yet sent too.
+  /** Opens a session for one agent, before its first declaration. */
+  openSession(order: { sessionId: string; agent: string; by: string }): Promise<SessionOpening>
+  /** Ends a session, for good, and what people are asked about it. */
+  closeSession(sessionId: string, by: string): Promise<SessionClosing>
+  /** `false`: it was revoked before. */
+  revokeMandate(mandateId: string, by: string): Promise<boolean>
+  /** `false`: the mission is in that phase. */
+  setMission(missionRef: string, phase: Phase, by: string): Promise<boolean>
+  setObject(soId: string, state: string, by: string): Promise<ObjectSetting>
   /** New policies, manifests or mode; the change is journalled, then every call sees it. */
   change(next: Judges): Promise<void>
   /** A decision on an open item; the caller has authenticated the decider. */
@@ -76,7 +93,7 @@ export type Gate = {
   reopen(approvalId: string, by: { decider: Decider; reason: string }): Promise<Reopening>
   issueStanding(order: StandingOrder): Promise<StandingIssued>
   revokeStanding(grant: string, by: string): Promise<void>
-  /** Does what is due now; a timer does the same when the nearest deadline passes. */
+  /** Does what is due now, of approvals and idle sessions; timers do the same when the nearest deadline passes. */
   expireDue(): Promise<void>
   /** How the mount sends calls of tools that say `on_approval: dispatch`; runs those already approved. */
   dispatchApproved(dispatchOf: BackgroundDispatch): Promise<void>
@@ -140,7 +157,12 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   }
   await prove(parts, parts.keys())
   const expiry = startExpiry(parts)
-  await expiry.run()
+  const idle = startIdle(parts)
+  const runDue = async (): Promise<void> => {
+    await expiry.run()
+    await idle.run()
+  }
+  await runDue()
   const background = createBackground(parts)
   const watch = watchEvidence(parts, boot.backlog)
   const faults = createFaults(parts)
@@ -172,12 +194,13 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
       await revokeStanding(grant, by, parts)
       raiseGeneration()
     },
-    expireDue: expiry.run,
+    expireDue: runDue,
     dispatchApproved: background.register,
     async stop() {
       await permits.stop()
       await limit.stop()
       await watch.stop()
+      await idle.stop()
       await expiry.stop()
       await background.idle()
       await faults.stop()
@@ -209,8 +232,17 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
       halts = halts.filter((held) => !sameScope(held, scope))
       raiseGeneration()
       // What became due during the halt is due now.
-      await expiry.run()
+      await runDue()
     },
+    openSession: (order) => openSession(order, parts),
+    async closeSession(sessionId, by) {
+      const closing = await closeSession(sessionId, by, parts)
+      if (closing === 'closed') await expiry.run()
+      return closing
+    },
+    revokeMandate: (mandateId, by) => revokeMandate(mandateId, by, parts),
+    setMission: (missionRef, phase, by) => setMission(missionRef, phase, by, parts),
+    setObject: (soId, state, by) => setObject(soId, state, by, parts),
     async change(next) {
       await recordChange(next, parts)
       raiseGeneration(next)

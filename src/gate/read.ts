@@ -27,7 +27,20 @@ export type ShownDocument =
 /** What mounts may read of a gate, all of it through ports. */
 export type Read = Pick<
   State,
-  'approval' | 'approvals' | 'endedApprovals' | 'awaiting' | 'isStanding' | 'pin' | 'pins'
+  | 'approval'
+  | 'approvals'
+  | 'endedApprovals'
+  | 'awaiting'
+  | 'isStanding'
+  | 'pin'
+  | 'pins'
+  | 'session'
+  | 'sessions'
+  | 'isOver'
+  | 'object'
+  | 'missions'
+  | 'revoked'
+  | 'sizes'
 > &
   Pick<Journal, 'head' | 'lines'> &
   Pick<Parts, 'halts' | 'keys' | 'subscribe'> & {
@@ -92,6 +105,13 @@ export function createRead(parts: Parts, watch: EvidenceWatch): Read {
     isStanding: (grant) => state.isStanding(grant),
     pin: (server, tool) => state.pin(server, tool),
     pins: () => state.pins(),
+    session: (id) => state.session(id),
+    sessions: () => state.sessions(),
+    isOver: (id) => state.isOver(id),
+    object: (soId) => state.object(soId),
+    missions: () => state.missions(),
+    revoked: () => state.revoked(),
+    sizes: () => state.sizes(),
     publicDocument: (digest) => evidence.getPublic(digest),
     halts: parts.halts,
     judges: parts.world,

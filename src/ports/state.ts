@@ -171,10 +171,18 @@ export type ObjectState = {
 }
 /** What a call stands on that may end while it is judged. */
 export type Standing = {
-  readonly sessionId: string
+  /** Null: the call is no step of one, its bearer is identified by the mandate. */
+  readonly sessionId: string | null
   readonly mandateId: string
   readonly missionRef: string | null
+  /**
+   * The object, and the state the call was judged in: null where nothing was on record, `unknown` after an
+   * outcome that was not seen (core/intent/object.ts).
+   */
+  readonly object: { readonly soId: string; readonly state: string | null } | null
 }
+/** What becomes of an operator's order to open a session; `open`: it is, and of this agent. */
+export type SessionOpening = 'opened' | 'open' | 'foreign' | 'over'
 
 export type Claimed =
   | { readonly kind: 'claimed' }
@@ -218,6 +226,20 @@ export type State = {
   committed(soId: string, idpId: string): Promise<{ readonly actionId: string | null } | null>
   /** No step of the session is sent from here on; the line that says so follows. */
   stopSession(sessionId: string): Promise<void>
+  /**
+   * Begins a session for an operator; the line that says so follows. MUST be atomic with `commitIntent`: a
+   * session has one agent, whoever opens it.
+   */
+  openSession(sessionId: string, agent: string, at: number): Promise<SessionOpening>
+  /** Takes back an opening whose line could not be written. */
+  releaseSession(sessionId: string): Promise<void>
+  /**
+   * Ends a session that is idle at that time: no step is committed in it from here on; the line that says so
+   * follows. False: it is not idle, or somebody ends it already. MUST be atomic with `commitIntent`.
+   */
+  closeIdle(sessionId: string, at: number): Promise<boolean>
+  /** When each open session is idle unless it is used before. One that people are asked about never is. */
+  idleFrom(): Promise<ReadonlyMap<string, number>>
   /** One that is open. */
   session(sessionId: string): Promise<Session | null>
   /** Those open, oldest first. */
@@ -225,13 +247,17 @@ export type State = {
   /** It was open once, and never will be again. */
   isOver(sessionId: string): Promise<boolean>
   isRevoked(mandateId: string): Promise<boolean>
+  /** All that were revoked, by id. */
+  revoked(): Promise<readonly string[]>
+  /** Missions that are over or suspended, with their phases. */
+  missions(): Promise<ReadonlyMap<string, string>>
   /** The phase of a mission that is over or suspended; null: it may go on. */
   mission(missionRef: string): Promise<string | null>
   /** Null: nothing was ever said of the object. */
   object(soId: string): Promise<ObjectState | null>
   /**
-   * Whether session, mandate and mission still let the call go. MUST NOT throw or wait: it is asked just before
-   * the first byte of a call leaves.
+   * Whether session, mandate, mission and object still let the call go. MUST NOT throw or wait: it is asked just
+   * before the first byte of a call leaves.
    */
   stillStands(on: Standing): boolean
   /** Gives up all that `by` claimed; `settle` does the same for an action. */
@@ -267,6 +293,8 @@ export type State = {
   olderBlocked(): Promise<OlderBlocked | null>
   /** One that `awaiting` or `blocked` lists. */
   openItem(capsuleId: string): Promise<OpenItem | null>
+  /** Of declarations: how many ids are remembered, in how many octets of memory, and how many sessions are open. */
+  sizes(): { readonly ids: number; readonly bytes: number; readonly open: number }
 }
 export type Settlement =
   | { readonly kind: 'release' }

@@ -35,6 +35,8 @@ export function derive(line: Line, context: Context): Derived {
       return granted(line, context)
     case 'CONFIG_CHANGED':
       return configured(line, context)
+    case 'IDP_COMMITMENT_GAP':
+      return alerted(line)
     case 'CAPSULE':
       return concluded(line, line.capsule, context)
     default:
@@ -102,6 +104,21 @@ function configured(line: LineOf<'CONFIG_CHANGED'>, { judges: before }: Context)
   return { events, change: { judges: { policy_digest, manifest_digests, mode } } }
 }
 
+/** What was sent is not what was declared: ids alone, what it was is for people with access to look up. */
+function alerted(line: LineOf<'IDP_COMMITMENT_GAP'>): Derived {
+  const { action_id, session_id, record } = line
+  const data = {
+    severity: 'CRITICAL',
+    trigger: line.type,
+    action_id,
+    session_id: short(session_id),
+    idp_id: record.idp_id,
+    state_transition_id: record.state_transition_id,
+  }
+  const page = `/v1/actions/${action_id}`
+  return { events: [unasked('alert.critical', line.at, data, page)], change: null }
+}
+
 function concluded(line: Line, capsule: Capsule, context: Context): Derived {
   if (capsule.chain?.relation === 'supersedes') {
     const id = openWith(capsule.chain.parent_capsule_id, capsule, context)
@@ -158,9 +175,11 @@ function moved(line: Line, capsule: Capsule, id: string, before: ApprovalSeen): 
         : result('approval.decided', { outcome: 'deferred' }, now)
     }
     case 'resolved': {
+      // A person let a session go on that had been stopped.
+      if (decision === 'accept') return result('approval.decided', { outcome: 'resumed' }, null)
       // A machine's refusal names its authority; a withdrawal has neither (DESIGN §6).
       const refused = approver === 'human' || authority !== undefined
-      const outcome = decision === 'accept' ? 'resumed' : refused ? 'refused' : 'withdrawn'
+      const outcome = refused ? 'refused' : 'withdrawn'
       return result('approval.decided', { outcome }, null)
     }
     default: {

@@ -11,6 +11,7 @@ export const EVENT_TYPES = [
   'verdict.denied',
   'policy.changed',
   'mode.changed',
+  'alert.critical',
   'journal.head',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]

@@ -30,10 +30,11 @@ export async function collect(
     findAction(actionId, parts),
     parts.evidence.byAction(actionId),
   ])
-  const tool = lines?.dispatched?.tool
+  const { tool, intent } = lines?.dispatched ?? {}
   const response = found.state === 'present' ? responseIn(found.value) : null
   if (tool === undefined || found.state !== 'present' || response === null) return null
-  const refused = judgeAgain(begin(call, agent, parts), tool, found.value, agent, parts)
+  const of = { tool, ...(intent === undefined ? {} : { sessionId: intent.session_id }) }
+  const refused = judgeAgain(begin(call, agent, parts), of, found.value, agent, parts)
   return refused === null
     ? { kind: 'replayed', caller: agent, actionId, capsuleId, response }
     : record(refused, parts)
@@ -42,7 +43,7 @@ export async function collect(
 /** Null: the response may be given. */
 function judgeAgain(
   begun: Known,
-  tool: string,
+  of: { readonly tool: string; readonly sessionId?: string },
   evidence: readonly EvidencePart[],
   agent: Agent,
   parts: Parts,
@@ -51,7 +52,8 @@ function judgeAgain(
   if (!parts.identity.isStillKnown(agent)) {
     return refuse(begun, 'unauthenticated', { observed: 'agent_gone' })
   }
-  const halt = haltFor(parts.halts(), { agent: agent.agent, tool, operator: world.operator })
+  const { tool } = of
+  const halt = haltFor(parts.halts(), { ...of, agent: agent.agent, operator: world.operator })
   if (halt !== null) return refuse(begun, 'halted', { observed: { ...halt } })
   const request = askedBefore(evidence, agent)
   if (request === null) return refuse(begun, 'policy_denied', { observed: 'evidence_gone' })

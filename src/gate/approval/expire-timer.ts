@@ -2,7 +2,7 @@ import type { Line } from '../../ports/journal.js'
 import type { Approval } from '../../ports/state.js'
 import type { Parts } from '../context.js'
 import { haltFor } from '../operate/halt.js'
-import { dueAt, expire } from './expire.js'
+import { dueAt, expire, isPointless } from './expire.js'
 
 export type Expiry = {
   /** Does what is due now and arms the timer for what is due next. */
@@ -57,11 +57,12 @@ export function startExpiry(parts: Parts): Expiry {
     const approvals = await parts.state.approvals()
     const kept = new Set(approvals.map(keyOf))
     for (const key of due.keys()) if (!kept.has(key)) due.delete(key)
-    const over = approvals.filter((approval) => {
-      const ms = dueIn(approval)
+    const over: Approval[] = []
+    for (const approval of approvals) {
+      const ms = (await isPointless(approval, parts)) ? 0 : dueIn(approval)
       if (ms > 0) arm(ms)
-      return ms <= 0 && haltFor(parts.halts(), approval) === null
-    })
+      else if (haltFor(parts.halts(), approval) === null) over.push(approval)
+    }
     for (let from = 0; from < over.length && !stopped; from += AT_ONCE) {
       const all = await Promise.all(over.slice(from, from + AT_ONCE).map(done))
       if (all.includes(false)) arm(AGAIN_MS)
@@ -97,6 +98,7 @@ export function startExpiry(parts: Parts): Expiry {
   }
 
   const unsubscribe = parts.subscribe((line) => {
+    if (line.type === 'SESSION_CLOSED') arm(0)
     const id = movedBy(line)
     if (id !== null) {
       parts.state.approval(id).then(

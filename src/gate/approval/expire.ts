@@ -18,7 +18,7 @@ function remindAt({ hitl, reminded, openedAt, state }: Approval): number | null 
 }
 
 /**
- * What time does to one item: a reminder, the next rung, or the end. The capsule's own timestamp is past the
+ * What time does to one item: a reminder, the next rung, or the end, which is also that of its session. The capsule's own timestamp is past the
  * deadline it states, so that the same follows from the records alone. `false`: another action holds the
  * item, and nothing was done.
  */
@@ -29,7 +29,9 @@ export async function expire(seen: Approval, parts: Parts): Promise<boolean> {
     if (approval === 'held') return false
     if (approval === 'moved' || haltFor(parts.halts(), approval) !== null) return true
     const at = parts.journal.timestamp()
-    if (Date.parse(at) >= Date.parse(approval.deadline.at)) {
+    if (await isPointless(approval, parts)) {
+      await transition({ code: 'approval_withdrawn', approval, actionId, at }, parts)
+    } else if (Date.parse(at) >= Date.parse(approval.deadline.at)) {
       const step = stepOf(approval)
       await transition({ approval, actionId, at, ...step, ...ending(approval, step, parts) }, parts)
     } else {
@@ -40,6 +42,12 @@ export async function expire(seen: Approval, parts: Parts): Promise<boolean> {
     await parts.state.unclaim(actionId)
   }
 }
+
+/** Its session is over: nothing of it is sent, whatever people decide. */
+export const isPointless = async (
+  { sessionId }: Approval,
+  { state }: Pick<Parts, 'state'>,
+): Promise<boolean> => sessionId !== undefined && (await state.isOver(sessionId))
 
 /** A grant that was not used is a timeout, also after a deferral: a decision was made (DESIGN §3). */
 function stepOf({ state, deadline, hitl, rung }: Approval): Pick<Transition, 'code' | 'deadline'> {

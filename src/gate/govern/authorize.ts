@@ -130,7 +130,8 @@ export function decide(constrained: Constrained, granted: boolean): PolicyDecisi
     args: policyArgs(constrained.args),
     approval: { granted },
     ...(intent === null ? {} : { idp: policyIntent(intent.intent) }),
-    ...(mandate === null ? {} : { mandate: policyMandate(mandate) }),
+    // Policies see a mandate beside what was declared under it; one that only identifies its bearer is no more than that.
+    ...(intent === null || mandate === null ? {} : { mandate: policyMandate(mandate) }),
   })
 }
 

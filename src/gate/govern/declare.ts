@@ -22,15 +22,15 @@ export function declare(
   const { declared, caller } = call
   const asks = rule.intent === 'required' || (rule.intent === 'optional' && declared !== undefined)
   if (asks) return declareFor(admitted, parts)
-  // A mandate that identifies its bearer may have been revoked, whatever the tool asks for.
+  // A mandate that identifies its bearer may be revoked, now or before the first byte, whatever the tool asks for.
   return caller.bearer !== null && parts.mandates.isOne(caller.bearer)
     ? bearing(admitted, parts)
     : advance(admitted, NOTHING)
 }
 
 async function bearing(admitted: Admitted, parts: Parts): Promise<Intended | Refused> {
-  const shown = await showMandate(admitted, parts)
-  return 'exit' in shown ? shown : advance(admitted, NOTHING)
+  const mandate = await showMandate(admitted, parts)
+  return 'exit' in mandate ? mandate : advance(admitted, { ...NOTHING, mandate })
 }
 
 async function declareFor(admitted: Admitted, parts: Parts): Promise<Intended | Refused> {

@@ -1,4 +1,5 @@
 import { isRunByCaller } from '../../core/call/parts.js'
+import { transitionOf } from '../../core/intent/object.js'
 import { vouchFor } from '../../core/journal/dispatch-evidence.js'
 import { amountsContext } from '../../core/journal/encryption-context.js'
 import { plainEntry } from '../../core/journal/entry.js'
@@ -54,15 +55,23 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
   }
 }
 
-/** The call's own session and mandate: the generation would let one agent make all calls stale. */
-function stillStands({ intent, mandate }: Reserved, parts: Parts): boolean {
-  if (intent === null || mandate === null) return true
-  const { sessionId, missionRef } = intent.intent
-  const standing = { sessionId, mandateId: mandate.id }
+/** The call's own session, mandate and object: the generation would let one agent make all calls stale. */
+function stillStands(reserved: Reserved, parts: Parts): boolean {
+  const { intent, mandate } = reserved
+  if (mandate === null) return true
+  const { sessionId = null, missionRef = null } = intent?.intent ?? {}
+  const standing = { sessionId, mandateId: mandate.id, object: judgedIn(reserved) }
   return (
     parts.mandates.isStillGood(mandate) &&
     parts.state.stillStands({ ...standing, missionRef: mandate.missionRef ?? missionRef })
   )
+}
+
+/** The state that the judgement rests on; null where the call is possible in every one. */
+function judgedIn({ rule, mandate, object }: Reserved): Reserved['object'] {
+  if (object === null || mandate?.permittedStates != null) return object
+  const changes = object.model !== null && transitionOf(object.model, rule.action) !== undefined
+  return changes ? object : null
 }
 
 async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {

@@ -1,8 +1,10 @@
 import type { Mandate } from '../../core/intent/model.js'
 import { currentState, isPossible, transitionOf, UNKNOWN_STATE } from '../../core/intent/object.js'
+import type { Session } from '../../ports/state.js'
 import type { Admitted, Governed, Intended, OnRecord, Parts } from '../context.js'
 import { advance } from '../govern/advance.js'
 import { type Refused, refuse } from '../govern/exit.js'
+import { haltFor } from '../operate/halt.js'
 import { demandsPerson } from './demands-person.js'
 
 /** What the call stands on, after its declaration is on record: session, mission, state of the object, mandate. */
@@ -11,7 +13,7 @@ export async function mayProceed(
   { intent, mandate }: { readonly intent: OnRecord; readonly mandate: Mandate },
   parts: Parts,
 ): Promise<Intended | Refused> {
-  const { actionId, rule, manifest } = admitted
+  const { actionId, rule, manifest, agent, world } = admitted
   const model = manifest.object ?? null
   // One transition of an object at a time: another would be judged in a state that is about to change.
   const changes = model !== null && transitionOf(model, rule.action) !== undefined
@@ -21,7 +23,13 @@ export async function mayProceed(
   const object: Governed = { model, soId: mandate.soId, state }
   const known = advance(admitted, { intent, mandate, object })
 
-  const waits = await waitsFor(known, parts)
+  const { sessionId } = intent.intent
+  const about = { agent: agent.agent, operator: world.operator, sessionId }
+  const halt = haltFor(parts.halts(), about)
+  if (halt !== null) return refuse(known, 'halted', { observed: { ...halt } })
+  const session = await parts.state.session(sessionId)
+  if (session === null) return refuse(known, 'session_over')
+  const waits = await waitsFor(known, session, parts)
   if (waits !== null) return refuse(known, 'session_pending', {}, { approval_id: waits })
   for (const mission of new Set([mandate.missionRef, intent.intent.missionRef])) {
     const phase = mission === null ? null : await parts.state.mission(mission)
@@ -53,9 +61,11 @@ export const principalOf = (
  * The request to people that stops the session. Not where it is about this very call, and a person has granted it or
  * this declaration demands one too: the same call without that demand must not run before they have decided.
  */
-async function waitsFor(known: Intended, parts: Parts): Promise<string | null> {
-  const session = await parts.state.session(known.intent?.intent.sessionId ?? '')
-  const held = session?.heldBy ?? null
+async function waitsFor(
+  known: Intended,
+  { heldBy: held }: Session,
+  parts: Parts,
+): Promise<string | null> {
   if (held === null) return null
   const approval = await parts.state.approval(held)
   const isAboutThis =

@@ -21,6 +21,5 @@ export async function resume(
     return refuse(known, 'mandate_invalid', { observed: 'expired' }, { fault: 'expired' })
   }
   if (await parts.state.isRevoked(mandate.id)) return refuse(known, 'mandate_revoked')
-  if ((await parts.state.session(intent.sessionId)) === null) return refuse(known, 'session_over')
   return mayProceed(admitted, { intent: onRecord, mandate }, parts)
 }

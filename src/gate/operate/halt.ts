@@ -9,12 +9,21 @@ export type Halts = readonly HaltScope[]
 export const sameScope = (a: HaltScope, b: HaltScope): boolean =>
   a.kind === b.kind && (a.kind === 'all' || (b.kind !== 'all' && a.name === b.name))
 
-/** The halt that stops this call, if any. */
+/** Whom and what a halt may name. A session is of no tool, and a call may be of no session. */
+type Halted = {
+  readonly agent: string
+  readonly operator: string
+  readonly tool?: string
+  readonly sessionId?: string
+}
+
+/** The halt that stops this call or session, if any. */
 export function haltFor(
   halts: Halts,
-  call: { readonly agent: string; readonly tool: string; readonly operator: string },
+  { agent, operator, tool, sessionId: session }: Halted,
 ): HaltScope | null {
-  return halts.find((halt) => halt.kind === 'all' || call[halt.kind] === halt.name) ?? null
+  const named = { agent, operator, tool, session }
+  return halts.find((halt) => halt.kind === 'all' || named[halt.kind] === halt.name) ?? null
 }
 
 /** Journals the change, signed, with a pseudonym of who made it; the caller then raises the generation. */

@@ -11,6 +11,7 @@ import { actionStatus } from './routes/actions.js'
 import { capsuleById, capsuleList } from './routes/capsules.js'
 import { events } from './routes/events.js'
 import { evidenceByAction, evidenceErase } from './routes/evidence.js'
+import { mandateRevoke, missionSet, objectById, objectSetState } from './routes/governed.js'
 import { haltCreate, haltDelete, haltList } from './routes/halts.js'
 import { livez, readyz } from './routes/health.js'
 import { keys } from './routes/keys.js'
@@ -18,6 +19,7 @@ import { metrics } from './routes/metrics.js'
 import { closeItems, openItems } from './routes/open-items.js'
 import { openApi } from './routes/openapi.js'
 import { outcomeCreate } from './routes/outcomes.js'
+import { sessionById, sessionClose, sessionCreate, sessionList } from './routes/sessions.js'
 import { toolAccept, toolById, toolList } from './routes/tools.js'
 
 /** The route × role table: all there is on the admin plane, and who reaches it. */
@@ -43,6 +45,14 @@ export const ROUTES: readonly Route[] = [
   haltList,
   haltCreate,
   haltDelete,
+  sessionList,
+  sessionById,
+  sessionCreate,
+  sessionClose,
+  mandateRevoke,
+  missionSet,
+  objectById,
+  objectSetState,
   toolList,
   toolById,
   toolAccept,

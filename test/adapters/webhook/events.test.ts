@@ -22,6 +22,15 @@ function events(...lines: readonly (readonly [string, object])[]): WebhookEvent[
 }
 const told = (found: readonly WebhookEvent[]) =>
   found.map(({ type, data }) => [type, data.outcome ?? data.was ?? data.mode ?? null])
+const RECORD = {
+  idp_id: 'idp-1',
+  state_transition_id: 't-1',
+  transition_digest: sha('transition'),
+  verified_at: '2026-03-01T12:00:00.000Z',
+  basis: 'written',
+  kid: sha('key'),
+  kernel_signature: 'c2ln',
+}
 const open = ['APPROVAL_OPENED', opened('a-1')] as const
 
 describe('events of an approval', () => {
@@ -39,6 +48,20 @@ describe('events of an approval', () => {
       'refused by a person',
       [['CAPSULE', moved('a-1', opening('a-1'), { verdict_class: 'resolved', approver: 'human' })]],
       [['approval.decided', 'refused']],
+    ],
+    [
+      'a session that a person lets go on',
+      [
+        [
+          'CAPSULE',
+          moved('a-1', opening('a-1'), {
+            verdict_class: 'resolved',
+            approver: 'human',
+            decision: 'accept',
+          }),
+        ],
+      ],
+      [['approval.decided', 'resumed']],
     ],
     [
       'refused by a machine',
@@ -128,6 +151,27 @@ describe('other events', () => {
       ['HALT', { scope: { kind: 'all' } }],
     )
     expect(found.map(({ data }) => data.verdict)).toEqual(['denied', 'blocked'])
+  })
+
+  it('tell of a commitment gap with ids alone', () => {
+    const gap = {
+      action_id: 'a-1',
+      session_id: 's'.repeat(300),
+      record: { ...RECORD, match_result: 'IDP_COMMITMENT_GAP' },
+    }
+    const verified = { ...gap, record: { ...RECORD, match_result: 'MATCHED' } }
+    const found = events(['IDP_COMMITMENT_VERIFIED', verified], ['IDP_COMMITMENT_GAP', gap])
+    expect(found).toMatchObject([
+      { type: 'alert.critical', approval: null, page: '/v1/actions/a-1' },
+    ])
+    expect(found[0]?.data).toEqual({
+      severity: 'CRITICAL',
+      trigger: 'IDP_COMMITMENT_GAP',
+      action_id: 'a-1',
+      session_id: `${'s'.repeat(255)}…`,
+      idp_id: RECORD.idp_id,
+      state_transition_id: RECORD.state_transition_id,
+    })
   })
 
   it('tell a change of rules from a change of mode', () => {

@@ -30,6 +30,7 @@ const mayGo = (): boolean =>
     sessionId: steps.sessionId,
     mandateId: steps.jti,
     missionRef: null,
+    object: null,
   })
 const demanded = async (): Promise<string> => {
   const answer: Answer = await step('REQUIRED')

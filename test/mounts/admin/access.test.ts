@@ -31,6 +31,14 @@ const REACH: Readonly<Record<string, string>> = {
   'get /v1/halts': 'vapo',
   'post /v1/halts': 'o',
   'delete /v1/halts': 'o',
+  'get /v1/sessions': 'vapo',
+  'get /v1/sessions/{session_id}': 'vapo',
+  'post /v1/sessions': 'o',
+  'post /v1/sessions/{session_id}/close': 'o',
+  'post /v1/mandates/{mandate_id}/revoke': 'o',
+  'post /v1/missions/{mission_ref}': 'o',
+  'get /v1/objects/{so_id}': 'vapo',
+  'post /v1/objects/{so_id}': 'o',
   'get /v1/tools': 'vapo',
   'get /v1/tools/{server}/{tool}': 'vapo',
   'post /v1/tools/{server}/{tool}/accept': 'o',
@@ -75,6 +83,9 @@ afterAll(() => plane.close())
 const SAMPLE: Readonly<Record<string, () => { path?: string; body?: unknown }>> = {
   'post /v1/halts': () => ({ body: { scope: { kind: 'agent', name: 'nobody' } } }),
   'delete /v1/halts': () => ({ path: '/v1/halts?kind=agent&name=nobody' }),
+  'post /v1/sessions': () => ({ body: { session_id: 'session-1', agent: 'support-bot' } }),
+  'post /v1/missions/{mission_ref}': () => ({ body: { phase: 'SUSPENDED' } }),
+  'post /v1/objects/{so_id}': () => ({ body: { state: 'closed' } }),
   'post /v1/outcomes': () => ({
     body: { action_id: executed.actionId, status: 'reverted', ref: 'T-1' },
   }),
@@ -108,6 +119,9 @@ async function knock(name: string, as: Role | null, bearer?: string): Promise<An
     .replace('{grant}', executed.actionId)
     .replace('{capsule_id}', executed.capsuleId)
     .replace('{server}/{tool}', 'files/write')
+    .replace('{session_id}', 'session-1')
+    .replace('{mandate_id}', 'mandate-1')
+    .replace(/\{(?:mission_ref|so_id)\}/, executed.actionId)
   // An event stream has no end: asking for its head is enough to see who gets in.
   return plane.ask(name === 'get /v1/events' ? 'HEAD' : method.toUpperCase(), filled, {
     as,
@@ -249,6 +263,12 @@ describe('requests that are not in order', () => {
     ['DELETE', '/v1/halts?kind=all&name=x', undefined],
     ['POST', '/v1/tools/files/write/accept', { definition: 'latest' }],
     ['POST', '/v1/tools/files/write/accept', {}],
+    ['POST', '/v1/sessions', { session_id: '', agent: 'support-bot' }],
+    ['POST', '/v1/sessions', { session_id: 's', agent: 'support-bot', by: 'somebody else' }],
+    ['POST', `/v1/sessions/${'s'.repeat(300)}/close`, undefined],
+    ['POST', '/v1/missions/not-a-uuid', { phase: 'SUSPENDED' }],
+    ['POST', '/v1/missions/0b6f2f1e-9d5c-4b53-9a0e-3f7d9c1a2b4c', { phase: 'DONE' }],
+    ['POST', '/v1/objects/0b6f2f1e-9d5c-4b53-9a0e-3f7d9c1a2b4c', {}],
     ['POST', '/v1/outcomes', { action_id: 'x', status: 'reverted', ref: 'r' }],
     ['POST', '/v1/evidence/erase', { operator: 'acme', day: '2026-02-31' }],
   ])('%s %s %j is a 400 problem and changes nothing', async (method, path, body) => {

@@ -102,6 +102,10 @@ describe('halts', () => {
       expect(await halt({ kind: 'tool', name: 'create_refnd' })).toMatch(/stops nothing/)
       expect(await halt({ kind: 'operator', name: 'other' })).toMatch(/stops nothing/)
       expect(await halt({ kind: 'agent', name: 'anybody' })).toBeNull()
+      expect(await halt({ kind: 'session', name: 'not-yet-seen' })).toBeNull()
+      await plane.gate.openSession({ sessionId: 'ended', agent: 'support-bot', by: 'olga' })
+      await plane.gate.closeSession('ended', 'olga')
+      expect(await halt({ kind: 'session', name: 'ended' })).toMatch(/is over/)
     } finally {
       await plane.close()
     }

@@ -133,15 +133,19 @@ export function createApprovals(keepMs: number) {
     reminded({ approval_id, nth }: LineOf<'APPROVAL_REMINDER'>): void {
       change(approval_id, { reminded: nth })
     },
-    /** Returns the grant of an approval that this capsule moved on: it ends with it. */
-    moved(capsule: Capsule): string | null {
+    /** Returns the approval that this capsule moved on, as it was before: a grant of it ends with it. */
+    moved(capsule: Capsule): Approval | null {
       if (capsule.chain?.relation !== 'supersedes') return null
       const before = capsule.chain.parent_capsule_id
       const approval = get(byParent.get(before) ?? '')
       if (approval === null) return null
       put({ ...approval, ...movedBy(approval, capsule) }, before)
-      return approval.state.kind === 'approved' ? approval.state.grant : null
+      return approval
     },
+    openIn,
+    /** Sessions that have one that is not closed. */
+    openSessions: (): ReadonlySet<string> =>
+      new Set([...byParent.values()].flatMap((id) => get(id)?.sessionId ?? [])),
     sweep(time: number): void {
       sweep(time)
       refusals.sweep(time)
@@ -161,14 +165,17 @@ export function createApprovals(keepMs: number) {
 
 /** The next step of an item; deadlines count from the capsule's own timestamp (seed §5.4). */
 function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
-  const { verdict_class, approver, expiry_policy } = capsule.disposition
+  const { verdict_class, decision, approver, expiry_policy } = capsule.disposition
   const deadline = expiry_policy ?? capsule['dev.capsulegate.deadline']
   if (verdict_class !== 'deferred' && verdict_class !== 'escalated') {
     const { action_id: actionId, capsule_id: capsuleId } = capsule
     const state = { kind: 'closed', actionId, capsuleId, verdict: verdict_class, approver } as const
-    // Only a person's refusal (`human`) of a call stands, not a machine's or a withdrawal.
+    // Only a person's refusal (`human`) of a call stands, not a machine's or a withdrawal; of a session none does.
     const refused =
-      verdict_class === 'resolved' && approver === 'human' && approval.holds !== 'session'
+      verdict_class === 'resolved' &&
+      approver === 'human' &&
+      decision !== 'accept' &&
+      approval.holds !== 'session'
     const { refusal_seconds: seconds = approval.hitl.ttl_seconds } = approval.hitl
     const refusedUntil = refused ? expiryOf(capsule.timestamp, { ttl_seconds: seconds }) : null
     return { state, decided: null, refusedUntil }

@@ -1,3 +1,4 @@
+import { UNKNOWN_STATE } from '../../../core/intent/object.js'
 import type { LineOf } from '../../../core/journal/vocabulary.js'
 import type { ObjectState } from '../../../ports/state.js'
 import type { GovernedDump } from './dump.js'
@@ -16,6 +17,13 @@ export function createGoverned() {
     isRevoked: (mandateId: string): boolean => revoked.has(mandateId),
     mission: (missionRef: string): string | null => missions.get(missionRef) ?? null,
     object: (soId: string): ObjectState | null => objects.get(soId) ?? null,
+    /** As calls are judged: null where nothing is on record, UNKNOWN_STATE where it is not known any more. */
+    judged(soId: string): string | null {
+      const known = objects.get(soId)
+      return known === undefined ? null : (known.state ?? UNKNOWN_STATE)
+    },
+    allRevoked: (): string[] => [...revoked].sort(),
+    missions: (): ReadonlyMap<string, string> => new Map([...missions].sort(byName)),
 
     revoked: ({ mandate_id }: LineOf<'MANDATE_REVOKED'>): void => void revoked.add(mandate_id),
     missionSet({ mission_ref, phase }: LineOf<'MISSION_SET'>): void {

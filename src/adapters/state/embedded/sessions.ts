@@ -1,33 +1,19 @@
 import type { LineOf } from '../../../core/journal/vocabulary.js'
-import type { CommitOutcome, CommitRequest, Session, Standing } from '../../../ports/state.js'
+import type {
+  CommitOutcome,
+  CommitRequest,
+  Session,
+  SessionOpening,
+  Standing,
+} from '../../../ports/state.js'
 import type { Approvals } from './approvals.js'
 import type { SessionDump } from './dump.js'
 import type { Governed } from './governed.js'
+import { createIdle } from './idle-sessions.js'
 import { sortedValues } from './maps.js'
 import { createReplayIndex, replayKey } from './replay-index.js'
+import type { Entry, Folded } from './session-entry.js'
 
-/** An open session, as lines say; null where none does yet. */
-type Folded = {
-  openedAt: string
-  usedAt: string
-  lastStep: number
-  mismatches: number
-  gap: string | null
-  readonly mandates: Set<string>
-  /** Requests to people that stop it while they are open. */
-  holds: { readonly approvalId: string; readonly holds: 'session' | 'call' }[]
-}
-/** The same with what is committed and has no line yet. */
-type Entry = {
-  readonly sessionId: string
-  readonly agent: string
-  folded: Folded | null
-  lastStep: number
-  usedAt: number
-  readonly mandates: Set<string>
-  /** Stopped by this process; the line that says so follows. */
-  stopped: boolean
-}
 /** What was committed and has no line yet. */
 type Reserved = CommitRequest & { readonly key: string }
 
@@ -45,6 +31,7 @@ export function createSessions(
   idleMs: number,
 ) {
   const open = new Map<string, Entry>()
+  const idle = createIdle(open, approvals, idleMs)
   const over = createReplayIndex()
   const index = createReplayIndex()
   const reserved = new Map<string, Reserved>()
@@ -57,11 +44,14 @@ export function createSessions(
     const [oldest] = actions.keys()
     if (actions.size > RECENT + reserved.size && oldest !== undefined) actions.delete(oldest)
   }
-  const isOver = (sessionId: string): boolean => over.has(replayKey('session', sessionId))
+  const isClosed = (sessionId: string): boolean => over.has(replayKey('session', sessionId))
+  const isOver = (sessionId: string): boolean =>
+    open.get(sessionId)?.ending === true || isClosed(sessionId)
 
   function begin(sessionId: string, agent: string, usedAt: number): Entry {
     const mandates = new Set<string>()
-    const entry = { sessionId, agent, folded: null, lastStep: 0, usedAt, mandates, stopped: false }
+    const flags = { stopped: false, ending: false }
+    const entry = { sessionId, agent, folded: null, lastStep: 0, usedAt, mandates, ...flags }
     open.set(sessionId, entry)
     return entry
   }
@@ -103,7 +93,7 @@ export function createSessions(
     if (isOver(sessionId)) return { kind: 'session', why: 'over' }
     const known = open.get(sessionId)
     if (known !== undefined && known.agent !== agent) return { kind: 'session', why: 'foreign' }
-    if (known !== undefined && at - known.usedAt > idleMs) return { kind: 'session', why: 'idle' }
+    if (idle.end(sessionId, at)) return { kind: 'session', why: 'idle' }
     if (known !== undefined && step <= known.lastStep) return { kind: 'step', last: known.lastStep }
     const entry = known ?? begin(sessionId, agent, at)
     const presents = !entry.mandates.has(mandateId)
@@ -127,10 +117,7 @@ export function createSessions(
       if (gone === undefined) return
       reserved.delete(actionId)
       actions.delete(gone.key)
-      const entry = open.get(gone.sessionId)
-      if (entry === undefined || entry.folded !== null) return
-      const others = [...reserved.values()].some(({ sessionId }) => sessionId === gone.sessionId)
-      if (!others) open.delete(gone.sessionId)
+      forget(gone.sessionId)
     },
     committed(soId: string, idpId: string): { readonly actionId: string | null } | null {
       const key = replayKey(soId, idpId)
@@ -138,22 +125,34 @@ export function createSessions(
       if (!index.has(key) && !isReserved(name)) return null
       return { actionId: actions.get(name) ?? null }
     },
+    open(sessionId: string, agent: string, at: number): SessionOpening {
+      if (isOver(sessionId)) return 'over'
+      const known = open.get(sessionId)
+      if (known !== undefined) return known.agent === agent ? 'open' : 'foreign'
+      begin(sessionId, agent, at)
+      return 'opened'
+    },
+    releaseOpening: forget,
+    closeIdle: idle.end,
+    idleFrom: idle.from,
     stop(sessionId: string): void {
       const entry = open.get(sessionId)
       if (entry !== undefined) entry.stopped = true
     },
     get: (sessionId: string): Session | null => {
       const entry = open.get(sessionId)
-      return entry === undefined ? null : shown(entry)
+      return entry === undefined || entry.ending ? null : shown(entry)
     },
-    all: (): Session[] => sortedValues(open).map(shown).sort(oldestFirst),
+    all: (): Session[] =>
+      sortedValues(open)
+        .filter(({ ending }) => !ending)
+        .map(shown)
+        .sort(oldestFirst),
     isOver,
-    stillStands({ sessionId, mandateId, missionRef }: Standing): boolean {
-      const entry = open.get(sessionId)
-      if (entry === undefined || isOver(sessionId)) return false
-      // What a person granted holds its session no longer.
-      if (heldBy(entry) !== null) return false
+    stillStands({ sessionId, mandateId, missionRef, object }: Standing): boolean {
+      if (sessionId !== null && !goesOn(sessionId)) return false
       if (governed.isRevoked(mandateId)) return false
+      if (object !== null && governed.judged(object.soId) !== object.state) return false
       return missionRef === null || governed.mission(missionRef) === null
     },
     sizes: () => ({ ids: index.size(), bytes: index.bytes() + over.bytes(), open: open.size }),
@@ -161,16 +160,20 @@ export function createSessions(
     opened({ session_id, agent, at }: LineOf<'SESSION_OPENED'>): void {
       foldedAt(session_id, agent, at)
     },
+    used(sessionId: string, at: string): void {
+      const entry = open.get(sessionId)
+      if (entry?.folded != null) foldedAt(sessionId, entry.agent, at)
+    },
     closed({ session_id }: LineOf<'SESSION_CLOSED'>): void {
       open.delete(session_id)
       over.add(replayKey('session', session_id))
     },
-    resumed({ session_id }: LineOf<'SESSION_RESUMED'>): void {
+    resumed({ session_id, at }: LineOf<'SESSION_RESUMED'>): void {
       const entry = open.get(session_id)
       if (entry === undefined) return
       entry.stopped = false
-      const { folded } = entry
-      if (folded === null) return
+      if (entry.folded === null) return
+      const folded = foldedAt(session_id, entry.agent, at)
       folded.gap = null
       folded.mismatches = 0
       folded.holds = folded.holds.filter(({ holds }) => holds === 'call')
@@ -186,7 +189,7 @@ export function createSessions(
       reserved.delete(action_id)
       remember(key.toString('latin1'), action_id)
       // One that was closed while this line was on its way stays closed.
-      if (isOver(session_id)) return
+      if (isClosed(session_id)) return
       const folded = foldedAt(session_id, line.agent, line.at)
       folded.lastStep = Math.max(folded.lastStep, step)
       const entry = open.get(session_id)
@@ -237,6 +240,17 @@ export function createSessions(
     },
   }
 
+  /** What a person granted holds its session no longer. */
+  function goesOn(sessionId: string): boolean {
+    const entry = open.get(sessionId)
+    return entry !== undefined && !isOver(sessionId) && heldBy(entry) === null
+  }
+  /** A session that no line speaks of, and nothing committed needs. */
+  function forget(sessionId: string): void {
+    if (open.get(sessionId)?.folded !== null) return
+    const isNeeded = [...reserved.values()].some((each) => each.sessionId === sessionId)
+    if (!isNeeded) open.delete(sessionId)
+  }
   function stillOpen({ holds }: Folded): Folded['holds'] {
     return holds.filter(({ approvalId }) => {
       const approval = approvals.get(approvalId)

@@ -35,8 +35,6 @@ export type EmbeddedState = State & {
   unasked(): readonly OpenItem[]
   halts(): readonly HaltScope[]
   config(): MembersOf<'CONFIG_CHANGED'> | null
-  /** What the index of declarations takes: ids, octets of memory, and open sessions. */
-  sizes(): { readonly ids: number; readonly bytes: number; readonly open: number }
 }
 
 /** What a line of each type does to the state; null where it does nothing, so that a new type is not forgotten. */
@@ -82,16 +80,19 @@ export function createEmbeddedState(options: {
   let latest = 0
 
   const folds: Folds = {
-    ACTION_DISPATCHED: (line, at) =>
+    ACTION_DISPATCHED(line, at) {
+      if (line.intent !== undefined) sessions.used(line.intent.session_id, line.at)
       actions.dispatched(line, at, () => ({
         ...withoutEnvelope(line),
         at: line.at,
         seq: line.seq,
-      })),
+      }))
+    },
     CAPSULE(line, at) {
       items.fold(line.capsule, line.seq)
-      const ended = approvals.moved(line.capsule)
-      if (ended !== null) grants.revoke(ended)
+      const moved = approvals.moved(line.capsule)
+      if (moved?.state.kind === 'approved') grants.revoke(moved.state.grant)
+      if (moved?.sessionId !== undefined) sessions.used(moved.sessionId, line.at)
       actions.concluded(line, at)
     },
     HALT: ({ scope }) => halts.set(haltKey(scope), scope),
@@ -174,10 +175,19 @@ export function createEmbeddedState(options: {
     releaseIntent: async (actionId) => sessions.release(actionId),
     committed: async (soId, idpId) => sessions.committed(soId, idpId),
     stopSession: async (sessionId) => sessions.stop(sessionId),
+    async openSession(sessionId, agent, at) {
+      latest = Math.max(latest, at)
+      return sessions.open(sessionId, agent, at)
+    },
+    releaseSession: async (sessionId) => sessions.releaseOpening(sessionId),
+    closeIdle: async (sessionId, at) => sessions.closeIdle(sessionId, at),
+    idleFrom: async () => sessions.idleFrom(),
     session: async (sessionId) => sessions.get(sessionId),
     sessions: async () => sessions.all(),
     isOver: async (sessionId) => sessions.isOver(sessionId),
     isRevoked: async (mandateId) => governed.isRevoked(mandateId),
+    revoked: async () => governed.allRevoked(),
+    missions: async () => governed.missions(),
     mission: async (missionRef) => governed.mission(missionRef),
     object: async (soId) => governed.object(soId),
     stillStands: sessions.stillStands,

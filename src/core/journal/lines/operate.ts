@@ -5,9 +5,9 @@ import { line } from './line-type.js'
 export const haltScope = s.either(
   ({ kind }) => kind === 'all',
   s.record({ kind: s.only('all') }),
-  s.record({ kind: s.oneOf('agent', 'tool', 'operator'), name: s.text }),
+  s.record({ kind: s.oneOf('agent', 'session', 'tool', 'operator'), name: s.text }),
 )
-/** What a halt stops: one agent, tool or operator, or everything. */
+/** What a halt stops: one agent, one of its sessions, a tool or an operator, or everything. */
 export type HaltScope = s.Of<typeof haltScope>
 
 /** A person's name stands in evidence, a pseudonym here: lines are public and stay (promise 8). */

@@ -12,10 +12,14 @@ export function createHalts() {
     halt: ({ scope }: LineOf<'HALT'>) => void standing.add(detached(keyOf(scope))),
     resume: ({ scope }: LineOf<'RESUME'>) => void standing.delete(keyOf(scope)),
     /** Whether one of them stops this call. */
-    covers: ({ agent, tool, operator }: LineOf<'ACTION_DISPATCHED'>): boolean =>
+    covers: ({ agent, tool, operator, intent }: LineOf<'ACTION_DISPATCHED'>): boolean =>
       standing.size > 0 &&
-      ['all', `agent ${agent}`, `tool ${tool}`, `operator ${operator}`].some((key) =>
-        standing.has(key),
-      ),
+      [
+        'all',
+        `agent ${agent}`,
+        `tool ${tool}`,
+        `operator ${operator}`,
+        ...(intent === undefined ? [] : [`session ${intent.session_id}`]),
+      ].some((key) => standing.has(key)),
   }
 }

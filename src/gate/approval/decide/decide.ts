@@ -31,6 +31,8 @@ export async function resolve(decision: Decision, parts: Parts): Promise<Resolut
       if (barred !== null) return barred
       const before = repeated(approval, decision, parts)
       if (before !== null) return before
+      const { sessionId } = approval
+      if (sessionId !== undefined && (await parts.state.isOver(sessionId))) return SESSION_OVER
       const late = lateness(approval, decision)
       if (late !== null) return await lost(approval, decision, late, parts)
       const claimed = await parts.state.claim(approval.parent, actionId)
@@ -53,6 +55,10 @@ export async function resolve(decision: Decision, parts: Parts): Promise<Resolut
   }
 }
 
+const SESSION_OVER = refused(
+  'already_decided',
+  'the session it is about is over, and nothing of it is sent any more',
+)
 const BUSY = refused('busy', 'the request is being concluded; try again')
 
 function record(recording: Recording, parts: Parts): Promise<Resolution> {

@@ -5,9 +5,10 @@ import { AdminProblem } from '../problem.js'
 import { type Admin, answering, json, route } from '../route.js'
 import { name } from './schemas.js'
 
+const KINDS = ['agent', 'session', 'tool', 'operator'] as const
 const scope = z.union([
   z.strictObject({ kind: z.literal('all') }),
-  z.strictObject({ kind: z.enum(['agent', 'tool', 'operator']), name }),
+  z.strictObject({ kind: z.enum(KINDS), name }),
 ])
 const state = z.strictObject({
   halts: z.array(scope),
@@ -28,14 +29,15 @@ export const haltList = route({
 export const haltCreate = route({
   method: 'post',
   path: '/v1/halts',
-  summary: 'Halts an agent, a tool, an operator or everything: journalled, then in force.',
+  summary:
+    'Halts an agent, a session, a tool, an operator or everything: journalled, then in force.',
   roles: ['operator'],
   body: z.strictObject({ scope }),
   answers,
   problems: ['record_unavailable'],
   async handle({ body, principal }, { gate }) {
     await gate.halt(body.scope, principal.name)
-    return json({ halts: gate.read.halts(), warning: matchesNothing(body.scope, gate) })
+    return json({ halts: gate.read.halts(), warning: await matchesNothing(body.scope, gate) })
   },
 })
 
@@ -45,7 +47,7 @@ export const haltDelete = route({
   summary: 'Resumes what exactly this halt stopped; other halts stay.',
   roles: ['operator'],
   query: z.strictObject({
-    kind: z.enum(['all', 'agent', 'tool', 'operator']),
+    kind: z.enum(['all', ...KINDS]),
     name: name.optional(),
   }),
   answers,
@@ -61,11 +63,14 @@ export const haltDelete = route({
   },
 })
 
-/** Agents are not all known beforehand (JWT, certificates); tools and the operator are. */
-function matchesNothing(halted: HaltScope, gate: Admin['gate']): string | null {
+/** Agents and sessions are not all known beforehand (JWT, certificates); tools and the operator are. */
+async function matchesNothing(halted: HaltScope, gate: Admin['gate']): Promise<string | null> {
   const world = gate.read.judges()
   if (halted.kind === 'operator' && halted.name !== world.operator) {
     return `this gate runs for operator ${world.operator}: the halt stops nothing here`
+  }
+  if (halted.kind === 'session' && (await gate.read.isOver(halted.name))) {
+    return `session ${halted.name} is over: the halt stops nothing any more`
   }
   const tools = world.manifests.flatMap(({ manifest }) => manifest.rules.map(({ tool }) => tool))
   if (halted.kind === 'tool' && !tools.includes(halted.name)) {

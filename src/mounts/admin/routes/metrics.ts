@@ -15,6 +15,7 @@ type RecordedVerdict = {
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const GAP = 'IDP_COMMITMENT_GAP'
 const UNWRITTEN = new Set(['capsule_not_written', 'record_unavailable'])
 
 /** A registry of its own: two gates in one process do not share numbers. */
@@ -56,6 +57,13 @@ export function createMetrics(clock: Pick<Clock, 'now'>) {
     labelNames: ['outcome', 'endpoint'] as const,
     registers,
   })
+  const alerts = new Counter({
+    name: 'capsule_gate_alerts_total',
+    help: 'Findings that want a person at once, by severity and what was found.',
+    labelNames: ['severity', 'trigger'] as const,
+    registers,
+  })
+  alerts.inc({ severity: 'CRITICAL', trigger: GAP }, 0)
   let gate: Pick<Gate, 'read'> | null = null
   const waiting = async () => (await gate?.read.awaiting()) ?? []
   new Gauge({
@@ -74,6 +82,22 @@ export function createMetrics(clock: Pick<Clock, 'now'>) {
       const [oldest] = await waiting()
       const age = oldest === undefined ? 0 : clock.now() - Date.parse(oldest.timestamp)
       this.set(Math.max(0, age) / 1000)
+    },
+  })
+  new Gauge({
+    name: 'gate_sessions_open',
+    help: 'Open sessions of declared calls.',
+    registers,
+    collect() {
+      this.set(gate?.read.sizes().open ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'gate_intents_committed',
+    help: 'Ids of declarations that are remembered, so that none is used twice.',
+    registers,
+    collect() {
+      this.set(gate?.read.sizes().ids ?? 0)
     },
   })
   new Gauge({
@@ -114,6 +138,7 @@ export function createMetrics(clock: Pick<Clock, 'now'>) {
       gate = running
       const { read } = running
       read.subscribe((line) => {
+        if (line.type === GAP) alerts.inc({ severity: 'CRITICAL', trigger: GAP })
         if (line.type !== 'APPROVAL_VOTED') return
         void read.approval(line.approval_id).then((approval) => {
           if (approval === null) return

@@ -5,6 +5,8 @@ import { VERDICT_CLASSES } from '../../../core/capsule/registries.js'
 export const actionId = z
   .string()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+/** Canonical lower-case text of any UUID, as declarations have it. */
+export const uuid = actionId
 export const digest = z.string().regex(/^[0-9a-f]{64}$/)
 export const time = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/)
 export const name = z.string().min(1).max(256)
