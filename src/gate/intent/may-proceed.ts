@@ -3,6 +3,7 @@ import { currentState, isPossible, transitionOf, UNKNOWN_STATE } from '../../cor
 import type { Admitted, Governed, Intended, OnRecord, Parts } from '../context.js'
 import { advance } from '../govern/advance.js'
 import { type Refused, refuse } from '../govern/exit.js'
+import { demandsPerson } from './demands-person.js'
 
 /** What the call stands on, after its declaration is on record: session, mission, state of the object, mandate. */
 export async function mayProceed(
@@ -48,13 +49,17 @@ export const principalOf = (
   { tenant }: Pick<Parts, 'tenant'>,
 ): string => tenant.principal(mandate?.principal ?? agent.agent)
 
-/** The request to people that stops the session, unless it is about this very call. */
+/**
+ * The request to people that stops the session, unless it is about this very call and the call waits for it too: the
+ * same request under a declaration that demands nobody is another step.
+ */
 async function waitsFor(known: Intended, parts: Parts): Promise<string | null> {
   const session = await parts.state.session(known.intent?.intent.sessionId ?? '')
   const held = session?.heldBy ?? null
   if (held === null) return null
   const approval = await parts.state.approval(held)
   const isAboutThis =
+    demandsPerson(known) &&
     approval?.agent === known.agent.agent &&
     approval.holds === 'call' &&
     approval.requestDigest === known.requestDigest
