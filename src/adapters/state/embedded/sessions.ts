@@ -1,33 +1,19 @@
 import type { LineOf } from '../../../core/journal/vocabulary.js'
-import type { CommitOutcome, CommitRequest, Session, Standing } from '../../../ports/state.js'
+import type {
+  CommitOutcome,
+  CommitRequest,
+  MismatchOutcome,
+  MismatchRequest,
+  Session,
+  Standing,
+} from '../../../ports/state.js'
 import type { Approvals } from './approvals.js'
 import type { SessionDump } from './dump.js'
 import type { Governed } from './governed.js'
 import { sortedValues } from './maps.js'
 import { createReplayIndex, replayKey } from './replay-index.js'
+import { createEntry, createFolded, type Entry, type Folded, sessionOf } from './session-entry.js'
 
-/** An open session, as lines say; null where none does yet. */
-type Folded = {
-  openedAt: string
-  usedAt: string
-  lastStep: number
-  mismatches: number
-  gap: string | null
-  readonly mandates: Set<string>
-  /** Requests to people that stop it while they are open. */
-  holds: { readonly approvalId: string; readonly holds: 'session' | 'call' }[]
-}
-/** The same with what is committed and has no line yet. */
-type Entry = {
-  readonly sessionId: string
-  readonly agent: string
-  folded: Folded | null
-  lastStep: number
-  usedAt: number
-  readonly mandates: Set<string>
-  /** Stopped by this process; the line that says so follows. */
-  stopped: boolean
-}
 /** What was committed and has no line yet. */
 type Reserved = CommitRequest & { readonly key: string }
 
@@ -48,6 +34,8 @@ export function createSessions(
   const over = createReplayIndex()
   const index = createReplayIndex()
   const reserved = new Map<string, Reserved>()
+  /** Sessions in which an action has begun something, other than a commit, that has no line yet. */
+  const begun = new Map<string, Entry>()
   /** Keys of what is reserved, and of what was committed last, with their actions. */
   const actions = new Map<string, string>()
 
@@ -60,8 +48,7 @@ export function createSessions(
   const isOver = (sessionId: string): boolean => over.has(replayKey('session', sessionId))
 
   function begin(sessionId: string, agent: string, usedAt: number): Entry {
-    const mandates = new Set<string>()
-    const entry = { sessionId, agent, folded: null, lastStep: 0, usedAt, mandates, stopped: false }
+    const entry = createEntry(sessionId, agent, usedAt)
     open.set(sessionId, entry)
     return entry
   }
@@ -70,15 +57,7 @@ export function createSessions(
   function foldedAt(sessionId: string, agent: string, at: string): Folded {
     const time = Date.parse(at)
     const entry = open.get(sessionId) ?? begin(sessionId, agent, time)
-    entry.folded ??= {
-      openedAt: at,
-      usedAt: at,
-      lastStep: 0,
-      mismatches: 0,
-      gap: null,
-      mandates: new Set(),
-      holds: [],
-    }
+    entry.folded ??= createFolded(at)
     if (entry.folded.usedAt < at) entry.folded.usedAt = at
     entry.usedAt = Math.max(entry.usedAt, time)
     return entry.folded
@@ -90,8 +69,10 @@ export function createSessions(
       const state = approvals.get(approvalId)?.state.kind
       if (state === 'pending' || (state === 'approved' && holds === 'session')) return approvalId
     }
-    return entry.folded?.gap ?? (entry.stopped ? entry.sessionId : null)
+    return entry.folded?.gap ?? (entry.stops > 0 ? entry.sessionId : null)
   }
+
+  const shown = (entry: Entry): Session => sessionOf(entry, heldBy(entry))
 
   function commit(request: CommitRequest): CommitOutcome {
     const { sessionId, agent, soId, idpId, step, mandateId, actionId, at } = request
@@ -100,20 +81,62 @@ export function createSessions(
     if (index.has(key) || isReserved(name)) {
       return { kind: 'duplicate', actionId: actions.get(name) ?? null }
     }
-    if (isOver(sessionId)) return { kind: 'session', why: 'over' }
+    const why = closedTo(request)
+    if (why !== null) return { kind: 'session', why }
     const known = open.get(sessionId)
-    if (known !== undefined && known.agent !== agent) return { kind: 'session', why: 'foreign' }
-    if (known !== undefined && at - known.usedAt > idleMs) return { kind: 'session', why: 'idle' }
     if (known !== undefined && step <= known.lastStep) return { kind: 'step', last: known.lastStep }
     const entry = known ?? begin(sessionId, agent, at)
+    const opens = takesOpening(entry, actionId)
     const presents = !entry.mandates.has(mandateId)
     entry.mandates.add(mandateId)
     entry.lastStep = step
     entry.usedAt = Math.max(entry.usedAt, at)
     reserved.set(actionId, { ...request, key: name })
     remember(name, actionId)
-    return { kind: 'committed', opens: known === undefined, presents, heldBy: heldBy(entry) }
+    return { kind: 'committed', opens, presents, heldBy: heldBy(entry) }
   }
+
+  /** Why it takes nothing from this agent now. Of many that find it idle, one closes it. */
+  function closedTo({ sessionId, agent, actionId, at }: MismatchRequest) {
+    if (isOver(sessionId)) return 'over'
+    const known = open.get(sessionId)
+    if (known === undefined) return null
+    if (known.agent !== agent) return 'foreign'
+    if (at - known.usedAt <= idleMs) return null
+    if (known.ending !== null) return 'over'
+    known.ending = actionId
+    begun.set(actionId, known)
+    return 'idle'
+  }
+
+  function takesOpening(entry: Entry, actionId: string): boolean {
+    if (entry.folded !== null || entry.opener !== null) return false
+    entry.opener = actionId
+    return true
+  }
+
+  function mismatch(request: MismatchRequest): MismatchOutcome {
+    const why = closedTo(request)
+    if (why !== null) return { kind: 'session', why }
+    const { sessionId, agent, actionId, at } = request
+    const entry = open.get(sessionId) ?? begin(sessionId, agent, at)
+    const opens = takesOpening(entry, actionId)
+    entry.mismatched.add(actionId)
+    begun.set(actionId, entry)
+    const mismatches = (entry.folded?.mismatches ?? 0) + entry.mismatched.size
+    return { kind: 'counted', opens, mismatches }
+  }
+
+  /** The action's lines were not written: another one opens the session, or it was never open. */
+  function opensNot(entry: Entry, actionId: string): void {
+    if (entry.opener === actionId) entry.opener = null
+    const isCommitted = [...reserved.values()].some(
+      ({ sessionId }) => sessionId === entry.sessionId,
+    )
+    const isUsed = entry.folded !== null || entry.mismatched.size > 0 || isCommitted
+    if (!isUsed && open.get(entry.sessionId) === entry) open.delete(entry.sessionId)
+  }
+
   const isReserved = (name: string): boolean => {
     const actionId = actions.get(name)
     return actionId !== undefined && reserved.get(actionId)?.key === name
@@ -121,6 +144,15 @@ export function createSessions(
 
   return {
     commit,
+    mismatch,
+    /** What an action that ended had begun without a line; its commit is taken back by `release`. */
+    abandon(actionId: string): void {
+      const entry = begun.get(actionId)
+      if (entry === undefined) return
+      begun.delete(actionId)
+      if (entry.ending === actionId) entry.ending = null
+      if (entry.mismatched.delete(actionId)) opensNot(entry, actionId)
+    },
     /** The step stays used: a later one may stand on it. The id may come again. */
     release(actionId: string): void {
       const gone = reserved.get(actionId)
@@ -128,9 +160,10 @@ export function createSessions(
       reserved.delete(actionId)
       actions.delete(gone.key)
       const entry = open.get(gone.sessionId)
-      if (entry === undefined || entry.folded !== null) return
-      const others = [...reserved.values()].some(({ sessionId }) => sessionId === gone.sessionId)
-      if (!others) open.delete(gone.sessionId)
+      if (entry === undefined) return
+      // The line that was to present its mandate is not there: the next call presents it.
+      if (entry.folded?.mandates.has(gone.mandateId) !== true) entry.mandates.delete(gone.mandateId)
+      opensNot(entry, actionId)
     },
     committed(soId: string, idpId: string): { readonly actionId: string | null } | null {
       const key = replayKey(soId, idpId)
@@ -140,7 +173,7 @@ export function createSessions(
     },
     stop(sessionId: string): void {
       const entry = open.get(sessionId)
-      if (entry !== undefined) entry.stopped = true
+      if (entry !== undefined) entry.stops++
     },
     get: (sessionId: string): Session | null => {
       const entry = open.get(sessionId)
@@ -158,24 +191,24 @@ export function createSessions(
     },
     sizes: () => ({ ids: index.size(), bytes: index.bytes() + over.bytes(), open: open.size }),
 
+    // A line that was on its way when its session was closed does not open it again.
     opened({ session_id, agent, at }: LineOf<'SESSION_OPENED'>): void {
-      foldedAt(session_id, agent, at)
+      if (!isOver(session_id)) foldedAt(session_id, agent, at)
     },
     closed({ session_id }: LineOf<'SESSION_CLOSED'>): void {
       open.delete(session_id)
       over.add(replayKey('session', session_id))
     },
-    resumed({ session_id }: LineOf<'SESSION_RESUMED'>): void {
-      const entry = open.get(session_id)
-      if (entry === undefined) return
-      entry.stopped = false
-      const { folded } = entry
-      if (folded === null) return
+    /** Of what stopped it before or since, and of which people are asked apart, nobody has said anything. */
+    resumed({ session_id, approval_id }: LineOf<'SESSION_RESUMED'>): void {
+      const folded = open.get(session_id)?.folded
+      if (folded == null) return
       folded.gap = null
       folded.mismatches = 0
-      folded.holds = folded.holds.filter(({ holds }) => holds === 'call')
+      folded.holds = folded.holds.filter(({ approvalId }) => approvalId !== approval_id)
     },
     presented({ session_id, agent, mandate_id, at }: LineOf<'MANDATE_PRESENTED'>): void {
+      if (isOver(session_id)) return
       foldedAt(session_id, agent, at).mandates.add(mandate_id)
       open.get(session_id)?.mandates.add(mandate_id)
     },
@@ -192,13 +225,17 @@ export function createSessions(
       const entry = open.get(session_id)
       if (entry !== undefined) entry.lastStep = Math.max(entry.lastStep, step)
     },
-    mismatched({ session_id, at }: LineOf<'IDP_MISSION_REF_MISMATCH_REJECTED'>): void {
-      const agent = open.get(session_id)?.agent
-      if (agent !== undefined) foldedAt(session_id, agent, at).mismatches++
+    mismatched(line: LineOf<'IDP_MISSION_REF_MISMATCH_REJECTED'>): void {
+      const entry = open.get(line.session_id)
+      entry?.mismatched.delete(line.action_id)
+      // Its SESSION_OPENED stands before it, or the session is over.
+      if (entry?.folded != null) foldedAt(entry.sessionId, entry.agent, line.at).mismatches++
     },
     gap({ session_id, record }: LineOf<'IDP_COMMITMENT_GAP'>): void {
-      const folded = open.get(session_id)?.folded
-      if (folded != null) folded.gap = record.state_transition_id
+      const entry = open.get(session_id)
+      if (entry === undefined) return
+      if (entry.stops > 0) entry.stops--
+      if (entry.folded !== null) entry.folded.gap = record.state_transition_id
     },
     asked({ session_id, approval_id, holds }: LineOf<'APPROVAL_OPENED'>): void {
       const folded = session_id === undefined ? null : open.get(session_id)?.folded
@@ -225,6 +262,7 @@ export function createSessions(
     load(dump: SessionDump): void {
       open.clear()
       reserved.clear()
+      begun.clear()
       actions.clear()
       for (const { sessionId, agent, mandates, holds, ...rest } of dump.open) {
         const entry = begin(sessionId, agent, Date.parse(rest.usedAt))
@@ -242,21 +280,6 @@ export function createSessions(
       const approval = approvals.get(approvalId)
       return approval !== null && approval.state.kind !== 'closed'
     })
-  }
-  function shown(entry: Entry): Session {
-    const { sessionId, agent, folded, lastStep, mandates } = entry
-    const usedAt = new Date(entry.usedAt).toISOString()
-    return {
-      sessionId,
-      agent,
-      openedAt: folded?.openedAt ?? usedAt,
-      usedAt,
-      lastStep,
-      mismatches: folded?.mismatches ?? 0,
-      gap: folded?.gap ?? null,
-      mandates: [...mandates],
-      heldBy: heldBy(entry),
-    }
   }
 }
 
