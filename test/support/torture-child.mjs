@@ -24,7 +24,6 @@ tools:
   declared_refund:
     match: POST /v1/declared
     args: {order: string}
-    action: create_refund
     intent: required
 `
 const read = readYaml(MANIFEST)
@@ -62,7 +61,7 @@ const mandate = jwt({
   session_id: sessionId,
   so_id: SO_ID,
   so_type: 'order',
-  cedar_actions: ['create_refund'],
+  cedar_actions: ['declared_refund'],
   human_principal_id: 'alice',
 })
 let step = 0
@@ -76,7 +75,7 @@ const declaration = (idp_id) => ({
       so_id: SO_ID,
       mandate_id: mandateId,
       step_sequence: ++step,
-      requested_action: 'create_refund',
+      requested_action: 'declared_refund',
       declared_goal: { goal_id: randomUUID(), description: 'refund the order' },
       reasoning_basis: { type: 'INSTRUCTION', description: `asked for under mandate ${mandateId}` },
       confidence_level: 0.9,
