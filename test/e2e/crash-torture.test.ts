@@ -166,18 +166,23 @@ function expectDeclared(read: readonly Line[], sent: readonly string[]): void {
   )
   expect(unsaid).toEqual([])
   // An id that stood in the journal when it came again was refused; one that did not was as good as new.
-  const again = lines('again.log').map((tried) => tried.split(' '))
-  const bySubmission = new Set(ids)
-  const told = { intent_duplicate: 0, executed: 0, other: 0 }
-  for (const [id = '', code = ''] of again) {
-    told[code === 'intent_duplicate' || code === 'executed' ? code : 'other']++
-    expect(bySubmission.has(id)).toBe(true)
+  const told = new Map<string, number>()
+  const executed = new Set<string>()
+  for (const tried of lines('again.log')) {
+    const [id = '', code = ''] = tried.split(' ')
+    told.set(code, (told.get(code) ?? 0) + 1)
+    if (code === 'intent_duplicate' || code === 'executed') expect(ids).toContain(id)
+    if (code !== 'executed') continue
+    expect(executed).not.toContain(id)
+    executed.add(id)
   }
-  expect(told.other).toBe(0)
   process.stdout.write(
-    `${ids.length} declarations, ${orphans.length} recovered, again ${JSON.stringify(told)}\n`,
+    `${ids.length} declarations, ${orphans.length} recovered, again ${JSON.stringify([...told])}\n`,
   )
-  expect(told.intent_duplicate).toBeGreaterThan(0)
+  // Calls at once may overtake each other on their way to their step.
+  const possible = ['intent_duplicate', 'executed', 'intent_step_stale']
+  expect([...told.keys()].filter((code) => !possible.includes(code))).toEqual([])
+  expect(told.get('intent_duplicate')).toBeGreaterThan(0)
 }
 
 function lines(name: string): string[] {
