@@ -2,6 +2,7 @@
 
 import fs from 'node:fs'
 import { ERRORS } from '../dist/core/error.js'
+import { idpCode, isReject } from '../dist/core/verdict/idp.js'
 import { TABLE, UNRECORDED } from '../dist/core/verdict/table.js'
 import { decisionOfRow } from '../dist/core/verdict/verdict.js'
 
@@ -15,11 +16,19 @@ of the action (\`capsule-gate evidence show <action_id>\`).
 \`deny_message\` holds the operator's own words: the \`@reason\` of the policies that denied the call. It is
 there only where such a policy has one, and never under \`deny_detail: code\` in gate.yaml.
 
+Each document has the members of an Enriched DENY (intent-declaration-primitive-01 §6.1): \`result\`, \`deny_code\`,
+\`deny_reason\`, \`idp_received\`, \`available_actions\`, \`suggested_paths\`, \`hem_available\` and \`timestamp\`. \`deny_code\` is
+the registered code where there is one, else the \`type\`; under \`result: REJECT\` it is in \`error_code\` too, and
+\`idp_received\` is \`null\`, because nothing was committed.
+
 ## What a call can end as
 
 `
 for (const [code, r] of Object.entries(TABLE)) {
-  out += `### ${code}\n\n\`${r.verdict}\` · decision \`${decisionOfRow(code)}\` · effect \`${r.effect}\` · status \`${r.status}\`\n\n${r.said} ${r.instead}\n\n`
+  const registered = idpCode(code, '')
+  const answer = isReject(code) ? 'REJECT' : 'DENY'
+  const known = registered === '' ? '' : `\n\nRegistered code \`${registered}\`, in a \`${answer}\``
+  out += `### ${code}\n\n\`${r.verdict}\` · decision \`${decisionOfRow(code)}\` · effect \`${r.effect}\` · status \`${r.status}\`${known}\n\n${r.said} ${r.instead}\n\n`
 }
 out += `## Answers without a capsule\n\n`
 for (const [code, r] of Object.entries(UNRECORDED))

@@ -126,6 +126,8 @@ async function contextOf(state: RunningGate['data']['state']): Promise<Context> 
           capsule_id: approval.parent,
           deadline: { at: approval.deadline.at, on_expiry: approval.deadline.onExpiry },
           approved: approval.state.kind === 'approved',
+          ...(approval.sessionId === undefined ? {} : { session_id: approval.sessionId }),
+          ...(approval.holds === undefined ? {} : { holds: approval.holds }),
         },
       ] as const,
   )

@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander'
 import { nodeCrypto } from '../adapters/crypto-node.js'
+import { askedInWords } from '../core/approval/in-words.js'
+import { readDocument } from '../core/approval/read-document.js'
 import { shownTwice } from '../core/approval/show.js'
 import { jsonDigest } from '../core/json/build.js'
 import type { Plain } from '../core/json/value.js'
@@ -56,16 +58,20 @@ export function register(program: Command): void {
       return decide(id, seen, decisionOf(options, id, seen), options)
     })
 
-  deciding('approve', 'let exactly this call run once', ({ bounds: given }, id, seen) => {
-    if (seen === undefined) {
-      throw new UsageError(`approve what you have read: capsule-gate approvals show ${id}`)
-    }
-    if (given === undefined) return { decision: 'approve' }
-    const bounds = parsedJson(given)
-    if (bounds === undefined) throw new UsageError('--bounds is not JSON')
-    return { decision: 'approve_with_bounds', bounds }
-  }).option('--bounds <json>', 'constraints that must hold as well, in the short form of manifests')
-  deciding('deny', 'refuse it; --reason is needed', ({ reason }) => {
+  deciding(
+    'approve',
+    'let exactly this call run once, or a stopped session go on',
+    ({ bounds: given }, id, seen) => {
+      if (seen === undefined) {
+        throw new UsageError(`approve what you have read: capsule-gate approvals show ${id}`)
+      }
+      if (given === undefined) return { decision: 'approve' }
+      const bounds = parsedJson(given)
+      if (bounds === undefined) throw new UsageError('--bounds is not JSON')
+      return { decision: 'approve_with_bounds', bounds }
+    },
+  ).option('--bounds <json>', 'constraints that must hold as well, in the short form of manifests')
+  deciding('deny', 'refuse it, or end a stopped session; --reason is needed', ({ reason }) => {
     if (reason === undefined) throw new UsageError('a refusal says why: --reason TEXT')
     return { decision: 'deny' }
   })
@@ -109,7 +115,7 @@ async function list(options: AdminTarget & Filters): Promise<void> {
     const rows = found.approvals.map((approval) => [
       approval.approval_id,
       stateOf(approval),
-      approval.tool,
+      approval.holds === 'session' ? `${approval.tool} (stopped session)` : approval.tool,
       approval.agent,
       `${approval.votes}/${approval.quorum}`,
       approval.deadline.at,
@@ -138,9 +144,21 @@ function describe(detail: Detail): string[] {
   ]
   return [
     document === null ? `the document is ${document_state}` : shownTwice(document),
+    ...inWords(document),
     ...table(rows).map(plain),
     `digest ${detail.document_digest}`,
   ]
+}
+
+/** Behind the document, so that no text in it can pose as these. */
+function inWords(document: Plain): string[] {
+  const read = document === null ? null : readDocument(document)
+  if (read === null) return []
+  const says =
+    read.idp_summary === undefined
+      ? []
+      : ["idp_summary has the agent's own words, which the gate has not checked."]
+  return [...askedInWords(read), ...says]
 }
 
 const PREFIX = 12
@@ -154,7 +172,8 @@ async function decide(
   if (seen !== undefined && !/^[0-9a-f]{12,64}$/.test(seen)) {
     throw new UsageError(`a digest is ${PREFIX} to 64 lower-case hex digits`)
   }
-  const { document_digest: digest, capsule_id: on } = await fetchDetail(id, options)
+  const detail = await fetchDetail(id, options)
+  const { document_digest: digest, capsule_id: on } = detail
   if (seen !== undefined && !digest.startsWith(seen)) {
     throw new Error('what you have read is not what is asked: show it again')
   }
@@ -162,14 +181,28 @@ async function decide(
   const answer = await callAdmin<DecisionAnswer>(options, 'POST', pathOf(id, '/decision'), body)
   const { state, votes, quorum, repeated } = answer
   const [result, meaning] = {
-    approved: ['approved', 'the identical call runs once'],
+    approved: [
+      'approved',
+      isLifted(detail)
+        ? 'the identical call runs once'
+        : 'policy or a constraint still refuses the call',
+    ],
     pending: ['recorded', `${votes} of ${quorum} have approved`],
-    refused: ['refused', 'the call will not run'],
-    deferred: ['postponed', 'it stays open'],
+    refused: [
+      'refused',
+      detail.holds === 'session' ? 'the session is over' : 'the call will not run',
+    ],
+    deferred: [
+      'postponed',
+      detail.holds === 'session' ? 'the session stays stopped' : 'it stays open',
+    ],
     resumed: ['resumed', 'the session goes on'],
   }[state] as [string, string]
   printResult(options, answer, () => `${result}${repeated ? ' (as before)' : ''}: ${meaning}`)
 }
+
+const isLifted = ({ document }: Detail): boolean =>
+  document === null || readDocument(document)?.approval_lifts !== false
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 

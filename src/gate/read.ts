@@ -1,5 +1,7 @@
 import type { ApprovalDocument } from '../core/approval/document.js'
 import { readDocument } from '../core/approval/read-document.js'
+import type { Agent } from '../core/call/agent.js'
+import type { Call } from '../core/call/call.js'
 import type { OpenItem } from '../core/capsule/open-item.js'
 import type { LineOf } from '../core/journal/vocabulary.js'
 import type { Evidence, EvidencePart, Found } from '../ports/evidence.js'
@@ -11,6 +13,11 @@ import type { Parts, World } from './context.js'
 import { type AbsentEvidence, absentEvidence, findEvidence, knownDue } from './evidence/find.js'
 import type { EvidenceWatch } from './evidence/watch.js'
 import { type ActionLines, findAction } from './find-action.js'
+import {
+  type NoTransitions,
+  type OpenTransitions,
+  openTransitions,
+} from './intent/open-transitions.js'
 import { type Check, checksOf, watchVerification } from './operate/checks.js'
 
 export type ShownDocument =
@@ -27,6 +34,11 @@ export type Read = Pick<
     action(id: string): Promise<ActionLines | null>
     /** As the agent it belongs to may see it; null for all others. */
     ownAction(id: string, agent: string): Promise<OwnAction | null>
+    /** What is open to the holder of the mandate that is shown; told to nobody else. */
+    openTransitions(
+      asked: Pick<Call, 'caller' | 'declared'>,
+      agent: Agent,
+    ): Promise<OpenTransitions | NoTransitions>
     capsule(capsuleId: string): Promise<LineOf<'CAPSULE'> | null>
     capsules: Journal['list']
     /** What people are or were shown, as it was frozen. */
@@ -58,6 +70,7 @@ export function createRead(parts: Parts, watch: EvidenceWatch): Read {
   return {
     action: (id) => findAction(id, parts),
     ownAction: (id, agent) => ownAction(id, agent, parts),
+    openTransitions: (asked, agent) => openTransitions(asked, agent, parts),
     async capsule(capsuleId) {
       const lines = await journal.find(capsuleId)
       return lines.find((line) => line.type === 'CAPSULE') ?? null

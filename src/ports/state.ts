@@ -183,8 +183,6 @@ export type Standing = {
   readonly sessionId: string
   readonly mandateId: string
   readonly missionRef: string | null
-  /** The approval the call runs under: it holds the session for this very call. */
-  readonly approvalId: string | null
 }
 
 export type Claimed =

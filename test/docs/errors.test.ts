@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { ERRORS } from '../../src/core/error.js'
+import { idpCode, isReject } from '../../src/core/verdict/idp.js'
 import { type Code, TABLE, UNRECORDED } from '../../src/core/verdict/table.js'
 import { decisionOfRow } from '../../src/core/verdict/verdict.js'
 
@@ -28,6 +29,10 @@ describe('docs/errors.md', () => {
       `\`${row.verdict}\` · decision \`${decisionOfRow(code as Code)}\` · effect \`${row.effect}\` · status \`${row.status}\``,
     )
     expect(section?.replace(/\s+/g, ' ')).toContain(`${row.said} ${row.instead}`)
+    const registered = idpCode(code, '')
+    const answer = isReject(code) ? 'REJECT' : 'DENY'
+    if (registered === '') expect(section).not.toContain('Registered code')
+    else expect(section).toContain(`Registered code \`${registered}\`, in a \`${answer}\``)
   })
 
   it.each(Object.entries(UNRECORDED))('says of %s that there is no capsule', (code, row) => {

@@ -73,12 +73,27 @@ describe('examples', () => {
     expect({ code, out: code === 0 ? '' : out }).toEqual({ code: 0, out: '' })
   })
 
-  it('of the proxy has the manifest and policies the package ships', () => {
+  it.each([
+    ['proxy', 'payments'],
+    ['intent', 'booking'],
+  ])('of %s has the manifest the package ships', (example, name) => {
     const digest = (path: string): string => manifestDigest(manifestOf(read(path)), nodeCrypto)
-    const manifest = 'manifests/payments.yaml'
-    expect(digest(join('examples/proxy', manifest))).toBe(digest(manifest))
-    const policies = 'policies/payments.cedar'
-    expect(read(join('examples/proxy', policies))).toBe(read(policies))
+    const manifest = `manifests/${name}.yaml`
+    expect(digest(join('examples', example, manifest))).toBe(digest(manifest))
+  })
+
+  it.each([
+    ['proxy', 'payments'],
+    ['intent', 'intent'],
+  ])('of %s has the policies the package ships', (example, name) => {
+    const policies = `policies/${name}.cedar`
+    expect(read(join('examples', example, policies))).toBe(read(policies))
+  })
+
+  it('of intent prints what its page shows', async () => {
+    const [, shown] = /```text\n([\s\S]*?)```/.exec(read('examples/intent/README.md')) ?? []
+    const { out } = await run(process.execPath, [join('examples', 'intent', 'run.mjs')])
+    expect(out).toBe(shown)
   })
 })
 

@@ -9,6 +9,7 @@ import { govern } from '../../src/gate/govern/govern.js'
 import { createMemory } from '../../src/gate/memory.js'
 import { statementOf } from '../../src/gate/operate/prove.js'
 import { expectConformance } from '../support/conformance.js'
+import { WITH_INTENT } from '../support/intent-scenarios.js'
 import { privateIn } from '../support/private-words.js'
 import { type CapsuleLine, type Rig, rig, TOKEN } from '../support/rig.js'
 import {
@@ -62,6 +63,10 @@ const NOT_BY_A_CALL = [
   'approval_escalated',
   'approval_expired',
   'approval_timed_out',
+  'session_escalated',
+  'session_unattended',
+  'session_resumed',
+  'session_ended',
 ] as const satisfies readonly Code[]
 
 type Row = Scenario & {
@@ -103,6 +108,7 @@ export function verdictTable(under: MountUnderTest): void {
         manifest: under.manifest ?? MANIFEST,
         policies: POLICIES,
         agentKeys: 1,
+        ...WITH_INTENT,
         seam: async (name) => {
           if (name === 'before_first_byte' && turn !== null) await turn()
         },
@@ -121,7 +127,8 @@ export function verdictTable(under: MountUnderTest): void {
     it.each(codes)('%s', async (code) => {
       const row = ROWS[code]
       if (row === undefined) throw new Error(`nobody has told how ${code} happens`)
-      const alone = row.doing ?? row.first ?? row.crash ?? code.startsWith('approval_')
+      const alone =
+        row.doing ?? row.first ?? row.before ?? row.crash ?? code.startsWith('approval_')
       let here = alone ? await start() : (shared ?? (await start()))
       if (!alone) shared = here
       at = here
@@ -133,6 +140,7 @@ export function verdictTable(under: MountUnderTest): void {
         const { told } = await recorded(here, () => ask(call, 'executed'))
         approvalId = String(told?.problem?.approval_id)
       }
+      await row.before?.(here.gate)
       await behave({ code, tool: row.tool, cut: false })
       if (row.doing === 'halt') await here.gate.halt({ kind: 'agent', name: 'support-bot' }, 'test')
       if (row.doing === 'turn_before_first_byte') {
@@ -273,9 +281,21 @@ function expectTold(code: Code, told: Told | null, capsuleId: string | undefined
     return
   }
   expect(told.status).toBe(status)
+  expect(told.problem).toHaveProperty('idp_received')
   expect(told.problem).toMatchObject({
     code,
     capsule_id: capsuleId,
     dispatched: effect !== 'none',
+    ...DENIAL,
+    ...(effect === 'none' ? { timestamp: expect.any(String) } : {}),
   })
+}
+
+/** What every refusal has, wherever its protocol has a place for it (seed intent-declaration-primitive-01 §6.1). */
+const DENIAL = {
+  result: expect.stringMatching(/^(?:REJECT|DENY|SESSION_HEM_PENDING|ERROR)$/),
+  deny_code: expect.stringMatching(/^(?:[A-Z_]+|urn:capsule-gate:error:[a-z_]+)$/),
+  deny_reason: expect.any(String),
+  available_actions: expect.any(Array),
+  hem_available: expect.any(Boolean),
 }

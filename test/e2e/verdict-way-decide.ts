@@ -21,7 +21,8 @@ export async function throughDecide(running: RunningGate): Promise<Way> {
   const { port } = await proxy.listen(0, '127.0.0.1')
 
   async function report(call: HttpCall, id: string, ok: boolean): Promise<Told | null> {
-    return askHttp(port, ofGate(call, `/.gate/v1/actions/${id}/report`, { ok }))
+    const { declared: _, ...asked } = call
+    return askHttp(port, ofGate(asked, `/.gate/v1/actions/${id}/report`, { ok }))
   }
   return {
     async behave(next) {

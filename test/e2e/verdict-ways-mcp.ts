@@ -21,7 +21,7 @@ import { nextRequest } from '../support/next-request.js'
 import { TOKEN } from '../support/rig.js'
 import { MANIFEST, SECRET } from '../support/verdict-scenarios.js'
 import type { Doing, Told, Way } from './verdict-table.js'
-import { agentOf, TOOLS } from './verdict-ways.js'
+import { agentOf, declaredIn, TOOLS } from './verdict-ways.js'
 
 /** The tools of the scenarios as tools of a server, which has resources too. */
 export const MCP_MANIFEST = `${ofServer(MANIFEST)}  notes:
@@ -204,7 +204,7 @@ function messageOf(call: HttpCall, code: Code): Message {
   if (code === 'target_malformed') return message('resources/read', `note:/${target}`, null)
   const text = body.kind === 'read' ? Buffer.from(body.bytes).toString('utf8') : '{}'
   const tool = TOOLS[target] ?? 'unheard_of'
-  return message('tools/call', tool, text, { idempotencyKey, approvalId })
+  return message('tools/call', tool, text, { idempotencyKey, approvalId, ...declaredIn(call) })
 }
 
 /** What is no message that could be answered under an id; null: it is one. */

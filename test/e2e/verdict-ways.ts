@@ -177,6 +177,8 @@ export const TOOLS: Readonly<Record<string, string>> = {
   '/v1/limited': 'limited',
   '/v1/held': 'held',
   '/v1/once': 'once',
+  '/v1/settlements': 'settle',
+  '/v1/lookups': 'look_up',
 }
 export const agentOf = ({ caller }: HttpCall): string =>
   caller.bearer === TOKEN ? 'support-bot' : 'other-bot'
@@ -184,7 +186,17 @@ const asOf = (call: HttpCall) => ({
   agent: agentOf(call),
   ...(call.idempotencyKey === null ? {} : { idempotencyKey: call.idempotencyKey }),
   ...(call.approvalId === null ? {} : { approvalId: call.approvalId }),
+  ...declaredIn(call),
 })
+/** What the call declares, as text; where it declares anything. */
+export function declaredIn({ declared }: HttpCall): { intent?: string; mandate?: string } {
+  if (declared?.kind !== 'carried') return {}
+  const { intent, mandate } = declared
+  return {
+    ...(intent === null ? {} : { intent: Buffer.from(intent).toString('utf8') }),
+    ...(mandate === null ? {} : { mandate }),
+  }
+}
 
 export async function throughFunction(running: RunningGate): Promise<Way> {
   const reached = signal()
@@ -260,6 +272,7 @@ export async function throughFetch(running: RunningGate): Promise<Way> {
 /** The call as bytes on a socket, its faults included. */
 export async function askHttp(port: number, call: HttpCall): Promise<Told | null> {
   const { body, caller } = call
+  const { intent, mandate } = declaredIn(call)
   const lines = [
     `${call.method} ${call.target} HTTP/1.1`,
     'host: gate',
@@ -268,6 +281,8 @@ export async function askHttp(port: number, call: HttpCall): Promise<Told | null
     ...(caller.bearer === null ? [] : [`authorization: Bearer ${caller.bearer}`]),
     ...(call.idempotencyKey === null ? [] : [`idempotency-key: ${call.idempotencyKey}`]),
     ...(call.approvalId === null ? [] : [`gate-approval: ${call.approvalId}`]),
+    ...(intent === undefined ? [] : [`agent-intent: ${Buffer.from(intent).toString('base64url')}`]),
+    ...(mandate === undefined ? [] : [`agent-mandate: ${mandate}`]),
     ...(body.kind === 'malformed' ? ['content-type: text/plain', 'content-length: 0'] : []),
     ...(body.kind === 'too_large' ? ['content-length: 99999999'] : []),
     ...(body.kind === 'aborted' || body.kind === 'no_room' ? ['content-length: 100'] : []),

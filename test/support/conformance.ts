@@ -70,6 +70,8 @@ function boundBy(line: Line): readonly Bound[] {
       return [{ digest: line.document_digest, schema: `${GATE}approval_document` }]
     case 'APPROVAL_VOTED':
       return [{ digest: line.evidence_digest, schema: `${GATE}vote` }]
+    case 'MANDATE_PRESENTED':
+      return [{ digest: line.evidence_digest, schema: `${GATE}mandate` }]
     case 'REFUSAL_LIFTED':
       return [{ digest: line.evidence_digest, schema: `${GATE}reopening` }]
     case 'GRANT_ISSUED':
@@ -103,11 +105,19 @@ function* recordFaults(capsule: Capsule): Generator<string> {
   }
 }
 
-/** Observe mode is relaxed except for a policy that could not be judged. */
+/** What stops a session, or a call whose agent demands a person, does so in every mode (DESIGN §6). */
+const NEVER_RELAXED: readonly string[] = [
+  'dev.capsulegate.hem_urgency',
+  'dev.capsulegate.idp_commitment',
+  'dev.capsulegate.idp_mission',
+]
+
+/** Observe mode is relaxed except for these, and a policy that could not be judged. */
 const mayGate = (
   { id, result }: ConstraintRecord,
   { disposition, 'dev.capsulegate.mode': mode }: Capsule,
 ): boolean =>
   result === 'fail' &&
   (mode !== 'observe' ||
+    NEVER_RELAXED.includes(id) ||
     (id === 'dev.capsulegate.cedar' && disposition.verdict_class !== 'executed'))

@@ -1,11 +1,20 @@
 import { createUpstream } from '../../src/adapters/http-client/upstream.js'
 import type { Answer } from '../../src/gate/answer/answer.js'
 import { govern } from '../../src/gate/govern/govern.js'
+import type { JournalLine } from '../../src/ports/journal.js'
+import { WITH_INTENT } from './intent-scenarios.js'
 import { rawUpstream } from './raw-upstream.js'
 import { type CapsuleLine, type Rig, type RigOptions, rig, sending } from './rig.js'
 import { fine, MANIFEST, POLICIES, type Scenario } from './verdict-scenarios.js'
 
-export type Ended = { answer: Answer; capsules: CapsuleLine[]; rig: Rig; requests: number }
+export type Ended = {
+  answer: Answer
+  capsules: CapsuleLine[]
+  /** What the call itself left in the journal, without heads. */
+  lines: JournalLine[]
+  rig: Rig
+  requests: number
+}
 
 /** One row on a gate of its own, through real files and, where the row gets that far, a real socket. */
 export async function happen(scenario: Scenario, more: Partial<RigOptions> = {}): Promise<Ended> {
@@ -14,6 +23,7 @@ export async function happen(scenario: Scenario, more: Partial<RigOptions> = {})
     manifest: MANIFEST,
     policies: POLICIES,
     agentKeys: 1,
+    ...WITH_INTENT,
     ...more,
     seam: async (name) => {
       if (name === 'before_first_byte' && turn !== null) await turn()
@@ -33,7 +43,9 @@ export async function happen(scenario: Scenario, more: Partial<RigOptions> = {})
     await gate.gate.govern(call, sending(earlier, call))
     await earlier.close()
   }
+  await scenario.before?.(gate.gate)
   const before = (await gate.capsules()).length
+  const linesBefore = (await gate.lines()).length
   if (scenario.doing === 'halt')
     await gate.gate.halt({ kind: 'agent', name: 'support-bot' }, 'test')
   if (scenario.doing === 'turn_before_first_byte') {
@@ -53,10 +65,11 @@ export async function happen(scenario: Scenario, more: Partial<RigOptions> = {})
         }
   const answer = await govern(scenario.call, sending(upstream, scenario.call), faulty)
   const capsules = (await gate.capsules()).slice(before)
+  const lines = (await gate.lines()).slice(linesBefore).filter(({ type }) => type !== 'HEAD')
   const requests = servers[0]?.requests.length ?? 0
   await upstream.close()
   for (const server of servers) await server.close()
-  return { answer, capsules, rig: gate, requests }
+  return { answer, capsules, lines, rig: gate, requests }
 }
 
 async function originFor({ tool }: Scenario, port: number): Promise<string> {

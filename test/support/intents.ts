@@ -155,7 +155,7 @@ export function bookingCall(
   action: BookingAction,
   booking: string,
   declared: Declared | null,
-  more: Partial<HttpCall> & { readonly body?: object } = {},
+  more: Omit<Partial<HttpCall>, 'body'> & { readonly body?: object } = {},
 ): HttpCall {
   const [method, rest] = PATHS[action]
   const { body = BODIES[action], ...others } = more

@@ -1,5 +1,7 @@
+import type { RunningGate } from '../../src/app/open-gate.js'
 import type { HttpCall } from '../../src/core/call/call.js'
 import type { Code, TransitionCode } from '../../src/core/verdict/table.js'
+import { INTENT_SCENARIOS, INTENT_TOOLS, OBJECT } from './intent-scenarios.js'
 import { httpCall } from './manifests.js'
 import { answering, type Behaviour } from './raw-upstream.js'
 import { OTHER_TOKEN, TOKEN } from './rig.js'
@@ -11,7 +13,7 @@ import { OTHER_TOKEN, TOKEN } from './rig.js'
 export const SECRET = 'zq7-private'
 
 export const MANIFEST = `id: com.acme.payments
-tools:
+${OBJECT}tools:
   create_refund:
     match: POST /v1/refunds
     args: {order: string, currency: string, amount: decimal, note: {type: string, optional: true}}
@@ -44,7 +46,7 @@ tools:
     args: {order: string}
     constraints:
       only_once: {dedupe: {per: [order], window: 1h}}
-`
+${INTENT_TOOLS}`
 
 export const POLICIES = `
 @id("support") permit (principal == Agent::"support-bot", action, resource)
@@ -84,6 +86,8 @@ export type Scenario = {
   readonly tool?: Behaviour | 'refused' | 'no_tls'
   /** Calls that go first and are not looked at. */
   readonly first?: readonly { readonly call: HttpCall; readonly tool?: Behaviour }[]
+  /** What an operator, or a call on another way in, does between `first` and the call. */
+  readonly before?: (gate: RunningGate) => Promise<void>
   /** The gate's own doing around the call. */
   readonly doing?:
     | 'halt'
@@ -136,6 +140,7 @@ export const SCENARIOS: Readonly<Record<HttpRow, Scenario>> = {
   arguments_invalid: { call: post('/v1/refunds', { order: `o-${SECRET}`, currency: 'EUR' }) },
   unauthenticated: { call: refund('5', caller(null)) },
   halted: { call: refund('5'), doing: 'halt' },
+  ...INTENT_SCENARIOS,
   constraint_failed: { call: refund('600.00') },
   constraint_error: { call: post('/v1/notes', {}) },
   policy_denied: { call: refund('5', caller(OTHER_TOKEN)) },

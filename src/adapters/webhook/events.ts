@@ -58,7 +58,12 @@ function opened(line: LineOf<'APPROVAL_OPENED'>): Derived {
   const id = line.approval_id
   const { tool, agent, operator, document_digest, capsule_id } = line
   const deadline = { at: line.expires_at, on_expiry: line.on_expiry }
-  const seen = { tool, agent, operator, document_digest, capsule_id, deadline, approved: false }
+  const { session_id, holds } = line
+  const seen = {
+    ...{ tool, agent, operator, document_digest, capsule_id, deadline, approved: false },
+    ...(session_id === undefined ? {} : { session_id }),
+    ...(holds === undefined ? {} : { holds }),
+  }
   const event = about('approval.requested', line, id, seen, { verdict: 'hitl_dispatched' })
   return { events: [event], change: { approvals: { [id]: seen } } }
 }
@@ -127,7 +132,13 @@ function openWith(parent: string, capsule: Capsule, { approvals }: Context): str
 }
 
 function moved(line: Line, capsule: Capsule, id: string, before: ApprovalSeen): Derived {
-  const { verdict_class: verdict, approver, authority, expiry_policy } = capsule.disposition
+  const {
+    verdict_class: verdict,
+    decision,
+    approver,
+    authority,
+    expiry_policy,
+  } = capsule.disposition
   const seen = { ...before, capsule_id: capsule.capsule_id }
   const result = (type: EventType, more: EventData, now: ApprovalSeen | null): Derived => ({
     events: [about(type, line, id, now ?? seen, { verdict, ...more })],
@@ -149,7 +160,8 @@ function moved(line: Line, capsule: Capsule, id: string, before: ApprovalSeen): 
     case 'resolved': {
       // A machine's refusal names its authority; a withdrawal has neither (DESIGN §6).
       const refused = approver === 'human' || authority !== undefined
-      return result('approval.decided', { outcome: refused ? 'refused' : 'withdrawn' }, null)
+      const outcome = decision === 'accept' ? 'resumed' : refused ? 'refused' : 'withdrawn'
+      return result('approval.decided', { outcome }, null)
     }
     default: {
       if ((verdict === 'timeout' || verdict === 'expired') && capsule.effect === undefined) {
@@ -191,6 +203,8 @@ function about(
       capsule_id: seen.capsule_id,
       document_digest: seen.document_digest,
       deadline: seen.deadline,
+      ...(seen.session_id === undefined ? {} : { session_id: short(seen.session_id) }),
+      ...(seen.holds === undefined ? {} : { holds: seen.holds }),
       ...more,
     },
   }

@@ -71,7 +71,7 @@ export type Report = (report: WebhookReport) => void
 /** An open request to a human, as far as notifications name it. */
 export type ApprovalSeen = Pick<
   LineOf<'APPROVAL_OPENED'>,
-  'tool' | 'agent' | 'operator' | 'document_digest'
+  'tool' | 'agent' | 'operator' | 'document_digest' | 'session_id' | 'holds'
 > & {
   /** The capsule that the next one supersedes. */
   readonly capsule_id: string

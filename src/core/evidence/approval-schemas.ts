@@ -1,4 +1,5 @@
 import { IRREVERSIBILITY_CLASSES } from '../capsule/registries.js'
+import { IDP_SUMMARY } from './intent-schemas.js'
 import * as s from './schema-parts.js'
 
 const PAIRS = s.listOf(s.tupleOf(s.TEXT, s.TEXT))
@@ -39,7 +40,7 @@ export const APPROVAL_DOCUMENT: s.Schema = s.closed(
       },
     ),
     routed_by: s.closed(
-      { kind: s.oneOf('policy', 'constraint') },
+      { kind: s.oneOf('policy', 'constraint', 'agent', 'gate') },
       { ids: s.listOf(s.NAME), reason: s.orNull(s.TEXT) },
     ),
     irreversibility: s.closed({ class: s.oneOf(...IRREVERSIBILITY_CLASSES), words: s.NAME }),
@@ -64,6 +65,10 @@ export const APPROVAL_DOCUMENT: s.Schema = s.closed(
       { query: PAIRS, members: s.listOf(s.TEXT) },
     ),
     roles: s.listOf(s.NAME),
+    session_id: s.NAME,
+    holds: s.oneOf('session', 'call'),
+    idp_summary: IDP_SUMMARY,
+    approval_lifts: { type: 'boolean' },
   },
 )
 

@@ -1,4 +1,5 @@
 import { APPROVAL, APPROVAL_DOCUMENT, REOPENING, STANDING_ORDER, VOTE } from './approval-schemas.js'
+import { HEM_URGENCY, IDP_COMMITMENT, IDP_MISSION, MANDATE } from './intent-schemas.js'
 import * as s from './schema-parts.js'
 
 const UID = s.closed({ type: s.NAME, id: s.TEXT })
@@ -74,8 +75,12 @@ export const GATE_SCHEMAS = {
   $defs: {
     'dev.capsulegate.approval': APPROVAL,
     'dev.capsulegate.cedar': CEDAR,
+    'dev.capsulegate.hem_urgency': HEM_URGENCY,
+    'dev.capsulegate.idp_commitment': IDP_COMMITMENT,
+    'dev.capsulegate.idp_mission': IDP_MISSION,
     'dev.capsulegate.not_read': NOT_READ,
     approval_document: APPROVAL_DOCUMENT,
+    mandate: MANDATE,
     reopening: REOPENING,
     standing_order: STANDING_ORDER,
     vote: VOTE,

@@ -24,8 +24,10 @@ export const REGISTERED = {
   IDP_THIN_NOT_ACCEPTED: reject('The action takes no thin declarations.'),
 } as const satisfies Readonly<Record<string, Meant>>
 
-/** The seed registers no code for these. */
+/** The seed registers no code for these, so none of them is on the wire: a URN of the verdict table is. */
 export const OWN = {
+  MANDATE_MISSING: reject('The call presents no mandate.'),
+  MANDATE_INVALID: reject('The mandate presented cannot be accepted.'),
   IDP_SESSION_MISMATCH: reject('The session declared is not the session of the mandate.'),
 } as const satisfies Readonly<Record<string, Meant>>
 

@@ -4,7 +4,7 @@ import { broken, denied, EVERYWHERE, row, SAFE_TO_RETRY } from './row.js'
 export const DECLARE_ROWS = {
   mandate_missing: denied(401, EVERYWHERE, [
     'This tool needs a mandate and a declaration of intent, and the call brought no mandate.',
-    'Send the mandate you were issued as Agent-Mandate (or bearer token) and your intent as Agent-Intent.',
+    'Send the mandate you were issued as Agent-Mandate (or bearer token) and your intent as Agent-Intent; over MCP in _meta, as dev.capsulegate/mandate and dev.capsulegate/intent.',
   ]),
   mandate_invalid: denied(401, EVERYWHERE, [
     'The mandate of this call is not accepted: it cannot be verified, is out of date, or is not yours.',
@@ -20,7 +20,7 @@ export const DECLARE_ROWS = {
   ]),
   intent_missing: denied(400, EVERYWHERE, [
     'This tool needs a declaration of intent, and the call brought none.',
-    'Send the same call with your intent in Agent-Intent (base64url of the JSON object).',
+    'Send the same call with your intent in Agent-Intent (base64url of the JSON object); over MCP in _meta, as dev.capsulegate/intent.',
   ]),
   intent_malformed: denied(400, EVERYWHERE, [
     'The declaration of intent does not have the form it must have.',

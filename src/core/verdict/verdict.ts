@@ -16,9 +16,13 @@ export type Happened = {
   } | null
 }
 
-/** Row → decision. What was sent had been accepted, but for what a runtime did without asking. */
+/**
+ * Row → decision. What was sent had been accepted, but for what a runtime did without asking; a session that a
+ * person let go on was accepted too.
+ */
 export function decisionOfRow(code: Code): DispositionDecision {
   const { verdict, effect } = TABLE[code]
+  if (code === 'session_resumed') return 'accept'
   return code === 'ungated_report' ? 'reject' : decisionOf(verdict, effect !== 'none')
 }
 

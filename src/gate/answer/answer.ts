@@ -47,7 +47,7 @@ export function answerTo(ending: Ending, capsuleId: string): Answer {
       const { status, verdict } = TABLE[code]
       return status === 'upstream'
         ? { kind: 'executed', caller, ...ids, code, verdict, dispatched }
-        : refusal(code, ids, {}, caller)
+        : refusal(code, ids, { timestamp: ending.known.at }, caller)
     }
     case 'asked':
       return {

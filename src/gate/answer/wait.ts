@@ -5,6 +5,7 @@ import type { Line } from '../../ports/journal.js'
 import type { Approval } from '../../ports/state.js'
 import { pendingDetails } from '../approval/ask.js'
 import type { Parts } from '../context.js'
+import type { Details } from '../govern/exit.js'
 import { type Answer, type Refusal, refusal, type Waiting, waiting } from './answer.js'
 import { collect } from './collect.js'
 
@@ -94,17 +95,21 @@ export function stillWaiting(
 }
 
 /** The ids are those of the person's refusal. */
-export function refusedBefore(approval: Approval, caller: Identified): Refusal {
-  if (approval.state.kind !== 'closed') throw new TypeError('what was refused is over')
-  return closedRefusal('approval_refused', approval.approvalId, approval.state, caller)
+export function refusedBefore(
+  { approvalId: approval_id, state }: Approval,
+  caller: Identified,
+  timestamp: string,
+): Refusal {
+  if (state.kind !== 'closed') throw new TypeError('what was refused is over')
+  return closedRefusal('approval_refused', { approval_id, timestamp }, state, caller)
 }
 
 const closedRefusal = (
   code: TransitionCode,
-  approval_id: string,
+  details: Details,
   { actionId, capsuleId }: Closed,
   caller: Identified,
-): Refusal => refusal(code, { actionId, capsuleId }, { approval_id }, caller)
+): Refusal => refusal(code, { actionId, capsuleId }, details, caller)
 
 type Closed = Extract<Approval['state'], { kind: 'closed' }>
 
@@ -117,7 +122,10 @@ async function closedAnswer(
   parts: Parts,
 ): Promise<Answer | null> {
   const code = closureCode(approval, state)
-  if (code !== null) return closedRefusal(code, approval.approvalId, state, caller)
+  if (code !== null) {
+    const details = { approval_id: approval.approvalId, timestamp: parts.journal.timestamp() }
+    return closedRefusal(code, details, state, caller)
+  }
   if (approval.hitl.on_approval !== 'dispatch' || caller.kind === 'unknown') return null
   return collect(call, caller, state, parts)
 }

@@ -27,17 +27,13 @@ export async function askHuman(authorized: Authorized, parts: Parts): Promise<Ex
     if (asking.kind === 'claimed') break
     await asking.settled
   }
-  const identity = identityOf(authorized, parts)
-  const at = Date.parse(authorized.at)
-  const refusal =
-    (await state.refusal(agent.agent, identity, at)) ??
-    (await state.refusal(agent.agent, olderIdentityOf(authorized, parts), at))
+  const refusal = await standingRefusal(authorized, parts)
   if (refusal !== null) {
     await state.unclaim(actionId)
     return { exit: 'refused_before', known: authorized, approval: refusal }
   }
   const current = await state.approvalFor(agent.agent, requestDigest)
-  if (current !== null && !isStale(current, authorized) && !isVoid(current, authorized)) {
+  if (current !== null && isJoinable(current, authorized)) {
     await state.unclaim(actionId)
     return { exit: 'joined', known: authorized, approval: current }
   }
@@ -51,10 +47,29 @@ export async function askHuman(authorized: Authorized, parts: Parts): Promise<Ex
     const details = { retry_after_seconds: RETRY_SECONDS }
     return refuse(authorized, 'approvals_exhausted', { threshold }, details)
   }
-  return asked(authorized, identity, over, parts)
+  return asked(authorized, identityOf(authorized, parts), over, parts)
+}
+
+/** A person refused this very call before, and that still stands. */
+export async function standingRefusal(
+  authorized: Authorized,
+  parts: Parts,
+): Promise<Approval | null> {
+  const { agent } = authorized.agent
+  const at = Date.parse(authorized.at)
+  return (
+    (await parts.state.refusal(agent, identityOf(authorized, parts), at)) ??
+    (await parts.state.refusal(agent, olderIdentityOf(authorized, parts), at))
+  )
 }
 
 const RETRY_SECONDS = 60
+
+/** An item that holds nothing is not enough for a call whose session has to wait (seed §4.4). */
+const isJoinable = (current: Approval, authorized: Authorized): boolean =>
+  !isStale(current, authorized) &&
+  !isVoid(current, authorized) &&
+  (current.holds !== undefined || !demandsPerson(authorized))
 
 /** A grant that this call found unusable, although its rules are the current ones. */
 const isVoid = (current: Approval, { item }: Authorized): boolean =>

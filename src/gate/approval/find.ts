@@ -27,8 +27,9 @@ export async function findItem(
     approvalId === null ? await openFor(known, parts) : await named(known, approvalId, parts)
   if (approval === null) return { kind: 'none' }
   if ('exit' in approval) return approval
-  // An agent's demand for a person is not met, nor its item closed, by the same request without that demand.
-  if (approval.holds === 'call' && !demandsPerson(known)) return { kind: 'none' }
+  // The same request without the agent's demand for a person does not close the item that the demand opened.
+  const isUndecided = approval.holds === 'call' && approval.state.kind !== 'approved'
+  if (isUndecided && !demandsPerson(known)) return { kind: 'none' }
   const stale = isStale(approval, known)
   if (approval.state.kind !== 'approved' || stale) return { kind: 'open', approval, stale }
   const recalled = await recallRun(approval, parts)

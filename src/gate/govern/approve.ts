@@ -1,5 +1,5 @@
 import type { ConstraintRecord } from '../../core/capsule/model.js'
-import { askHuman, routedBy } from '../approval/ask.js'
+import { askHuman, routedBy, standingRefusal } from '../approval/ask.js'
 import type { Approved, Authorized, Parts, Run } from '../context.js'
 import { saltedPart } from '../evidence/parts.js'
 import { demandsPerson, URGENCY_RECORD } from '../intent/demands-person.js'
@@ -24,6 +24,9 @@ export async function approve(authorized: Authorized, parts: Parts): Promise<App
       ? askHuman(stopped, parts)
       : refuse(stopped, 'decision_needed', routedBy(stopped).reason)
   }
+  const approval = authorized.intent === null ? null : await standingRefusal(authorized, parts)
+  // Its agent had demanded a person, and got an answer: leaving the demand out is no way around that.
+  if (approval?.holds === 'call') return { exit: 'refused_before', known: authorized, approval }
   return advance(authorized, { grant: null, by: { kind: 'policy' }, ...closes(authorized) })
 }
 

@@ -1,5 +1,4 @@
 import { hex } from '../../core/bytes/hex.js'
-import { utf8 } from '../../core/bytes/text.js'
 import { olderDigests } from '../../core/call/digest.js'
 import type { ConstraintRecord, Mode } from '../../core/capsule/model.js'
 import { policyIntent, policyMandate } from '../../core/intent/policy-view.js'
@@ -16,12 +15,13 @@ import type { Authorized, Constrained, Item, Parts, World } from '../context.js'
 import { demandsPerson } from '../intent/demands-person.js'
 import { advance } from './advance.js'
 import { type Details, type Exit, type Refused, refuse } from './exit.js'
+import { hashKey } from './hash-key.js'
 
 export const CEDAR_RECORD = 'dev.capsulegate.cedar'
 
-/** Faults of the caller's values, not of the engine: too large, or finer than policy can compare exactly. */
 const NO_ITEM: Item = { kind: 'none' }
 
+/** Faults of the caller's values, not of the engine: too large, or finer than policy can compare exactly. */
 const UNCOMPARABLE: ReadonlySet<string> = new Set(['args_invalid', 'args_too_large'])
 
 /**
@@ -34,8 +34,11 @@ export async function authorize(judged: Constrained, parts: Parts): Promise<Auth
   const replay = keyHash === null ? null : await replayOf(judged, keyHash, parts)
   if (replay !== null) {
     if (replay.exit === 'refused') return replay
+    // Nobody is asked about an answer that stands: where it may not be given again, the call ends here.
+    if (judged.stopped !== null) return judged.stopped
     const decision = decide(judged, false)
-    const obeyed = await obey(decision, withDecision(judged, decision, parts), NO_ITEM, parts)
+    const known = withDecision(judged, decision, parts)
+    const obeyed = await obey(decision, known, NO_ITEM, parts, { asks: false })
     return 'exit' in obeyed ? obeyed : replay
   }
 
@@ -70,6 +73,7 @@ async function obey(
   known: Constrained,
   item: Item,
   parts: Parts,
+  { asks }: { readonly asks: boolean } = { asks: true },
 ): Promise<Authorized['decision'] | Refused> {
   if (decision.kind === 'error') {
     const { errorClass: observed, detail } = decision
@@ -82,7 +86,7 @@ async function obey(
   }
   if (decision.kind !== 'deny' || known.mode === 'observe') return decision
   // What an agent demands a person for waits, also where their word would not lift the denial (seed §4.4).
-  if (demandsPerson(known) && item.kind !== 'granted') return decision
+  if (asks && demandsPerson(known) && item.kind !== 'granted') return decision
   // What policy denies cannot be approved any more, so this refusal closes the item.
   const approval = approvalOf(item)
   const closed = approval === null ? known : await closing(known, approval, parts)
@@ -183,9 +187,4 @@ function policyArgs(args: Args): PolicyRequest['args'] {
     out[name] = type === 'integer' ? Number(value) : value
   }
   return out
-}
-
-/** Keys are the caller's text: only their digest is kept. */
-function hashKey({ call }: Constrained, { crypto }: Parts): string | null {
-  return call.idempotencyKey === null ? null : hex(crypto.sha256(utf8(call.idempotencyKey)))
 }

@@ -55,10 +55,10 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
 }
 
 /** The call's own session and mandate: the generation would let one agent make all calls stale. */
-function stillStands({ intent, mandate, decisionId }: Reserved, parts: Parts): boolean {
+function stillStands({ intent, mandate }: Reserved, parts: Parts): boolean {
   if (intent === null || mandate === null) return true
   const { sessionId, missionRef } = intent.intent
-  const standing = { sessionId, mandateId: mandate.id, approvalId: decisionId }
+  const standing = { sessionId, mandateId: mandate.id }
   return (
     parts.mandates.isStillGood(mandate) &&
     parts.state.stillStands({ ...standing, missionRef: mandate.missionRef ?? missionRef })

@@ -124,7 +124,7 @@ async function answer(ended: Exit | Sent, parts: Parts): Promise<Answer> {
       return stillWaiting('joined', ended.approval, caller, declared)
     }
     case 'refused_before': {
-      const repeated = refusedBefore(ended.approval, caller)
+      const repeated = refusedBefore(ended.approval, caller, ended.known.at)
       const { approvalId: approval_id } = ended.approval
       const members = { approval_id, capsule_id: repeated.capsuleId, by }
       await note(plainEntry('REFUSAL_REPEATED', members), ended.known, parts)

@@ -1,14 +1,16 @@
-import { availableActions } from '../../core/intent/available-actions.js'
 import { pathsTo } from '../../core/intent/paths.js'
 import { readIntent } from '../../core/intent/read.js'
 import { parse } from '../../core/json/parse.js'
 import { type Plain, toPlain } from '../../core/json/value.js'
 import { isReject } from '../../core/verdict/idp.js'
 import { TABLE } from '../../core/verdict/table.js'
-import type { Known, Parts } from '../context.js'
+import { identityOf, olderIdentityOf } from '../approval/call-identity.js'
+import type { Known, Matched, Parts } from '../context.js'
 import type { Details, Ending, Refused } from '../govern/exit.js'
+import { hashKey } from '../govern/hash-key.js'
+import { isMatched } from './is-matched.js'
+import { openActions } from './open-actions.js'
 
-const MOST_ACTIONS = 32
 const MOST_PATHS = 3
 /** Refusals behind which a person's judgement can be asked for: the call comes as far as `approve` (seed §6.3). */
 const ASKABLE: ReadonlySet<string> = new Set([
@@ -60,50 +62,48 @@ function instead(known: Known, parts: Parts): Details {
   }
   const session = intent?.intent.sessionId ?? mandate.id
   if (!parts.advice.mayAdvise(session, Date.parse(at))) return {}
+  const of = { mandate, object, agent: identified }
+  const available_actions = openActions(of, world, rule.action)
   const { model, state } = object
-  const resources = new Map<string, string>()
-  for (const { manifest } of world.manifests) {
-    for (const { action, resource } of manifest.rules) resources.set(action, resource)
-  }
-  const available_actions = availableActions({
-    model,
-    state,
-    mandateActions: mandate.actions,
-    permittedStates: mandate.permittedStates,
-    refused: rule.action,
-    most: MOST_ACTIONS,
-    mayPermit(action) {
-      const resource = resources.get(action)
-      const { agent: principal, roles } = identified
-      return (
-        resource !== undefined && world.policy.mayPermit({ principal, roles, action, resource })
-      )
-    },
-  })
   const paths =
     model === null ? [] : pathsTo(model, state, rule.action, mandate.actions, MOST_PATHS)
   const suggested_paths = paths.map((path) => ({ path_id: parts.ids.actionId(), ...path }))
   return { available_actions, suggested_paths }
 }
 
-/** Only where the same call with `hem_urgency: REQUIRED` would be accepted now. */
-async function mayAskPerson(
-  { intent, agent }: Known,
-  code: string,
-  parts: Parts,
-): Promise<boolean> {
+/** Only where the same call with `hem_urgency: REQUIRED` would be put before a person now (§6.3). */
+async function mayAskPerson(known: Known, code: string, parts: Parts): Promise<boolean> {
+  const { intent, agent, call, at } = known
   if (intent == null || agent === undefined || !parts.approvals || !ASKABLE.has(code)) return false
+  // The approval that it names has ended.
+  if (call.approvalId !== null || !isMatched(known)) return false
   const { sessionId } = intent.intent
-  const [session, open, ofAgent] = await Promise.all([
-    parts.state.session(sessionId),
-    parts.state.approvals(),
-    parts.state.openApprovals(agent.agent),
+  const { state } = parts
+  const refusal = (identity: string) => state.refusal(agent.agent, identity, Date.parse(at))
+  const [session, open, ofAgent, refused, refusedBefore, answered] = await Promise.all([
+    state.session(sessionId),
+    state.approvals(),
+    state.openApprovals(agent.agent),
+    refusal(identityOf(known, parts)),
+    refusal(olderIdentityOf(known, parts)),
+    answeredBefore(known, parts),
   ])
   const ofSession = open.filter((approval) => approval.sessionId === sessionId).length
   return (
     session !== null &&
     session.heldBy === null &&
+    refused === null &&
+    refusedBefore === null &&
+    !answered &&
     ofAgent < parts.openPerAgent &&
     ofSession < parts.openPerSession
   )
+}
+
+/** Its Idempotency-Key stands for an answer already, and nobody is asked about that again. */
+async function answeredBefore(known: Matched, parts: Parts): Promise<boolean> {
+  const keyHash = hashKey(known, parts)
+  if (keyHash === null) return false
+  const { world, identified } = known
+  return (await parts.state.keyState(world.operator, identified.agent, keyHash)) !== null
 }

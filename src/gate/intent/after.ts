@@ -2,10 +2,11 @@ import type { ConstraintRecord } from '../../core/capsule/model.js'
 import { plainEntry } from '../../core/journal/entry.js'
 import type { EvidencePart } from '../../ports/evidence.js'
 import type { JournalEntry } from '../../ports/journal.js'
-import type { Known, Matched, Parts } from '../context.js'
+import type { Known, Parts } from '../context.js'
 import type { Ending, Refused, Sent } from '../govern/exit.js'
 import type { Following } from '../write-capsule.js'
 import { escalate, gapRecord } from './escalate.js'
+import { isMatched } from './is-matched.js'
 import { transitionEntries } from './transition.js'
 
 /** What the end of a declared call brings beside its capsule (§5.3, §5.5). */
@@ -49,8 +50,6 @@ function afterRefused({ known, code, beside = [], escalation }: Refused, parts: 
     escalation === undefined || !isMatched(known) ? null : escalate(known, escalation, null, parts)
   return { ...NOTHING, entries: [...beside, ...denied], following }
 }
-
-const isMatched = (known: Known): known is Known & Matched => known.requestOctets !== undefined
 
 function deniedEntry({ intent, actionId, rule }: Known, parts: Parts): readonly JournalEntry[] {
   if (intent == null || rule === undefined) return []

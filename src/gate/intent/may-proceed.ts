@@ -50,8 +50,8 @@ export const principalOf = (
 ): string => tenant.principal(mandate?.principal ?? agent.agent)
 
 /**
- * The request to people that stops the session, unless it is about this very call and the call waits for it too: the
- * same request under a declaration that demands nobody is another step.
+ * The request to people that stops the session. Not where it is about this very call, and a person has granted it or
+ * this declaration demands one too: the same call without that demand must not run before they have decided.
  */
 async function waitsFor(known: Intended, parts: Parts): Promise<string | null> {
   const session = await parts.state.session(known.intent?.intent.sessionId ?? '')
@@ -59,10 +59,10 @@ async function waitsFor(known: Intended, parts: Parts): Promise<string | null> {
   if (held === null) return null
   const approval = await parts.state.approval(held)
   const isAboutThis =
-    demandsPerson(known) &&
     approval?.agent === known.agent.agent &&
     approval.holds === 'call' &&
-    approval.requestDigest === known.requestDigest
+    approval.requestDigest === known.requestDigest &&
+    (approval.state.kind === 'approved' || demandsPerson(known))
   return isAboutThis ? null : held
 }
 

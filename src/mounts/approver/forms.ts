@@ -14,6 +14,25 @@ export type Attempt = {
 /** From here on an approval is ticked as well as pressed. */
 export const GRAVE: readonly string[] = ['one_way_consequential', 'one_way_terminal']
 
+/** Letting a session go on that the gate has stopped is grave, whatever its call was. */
+export const mustTick = ({ irreversibility, holds }: ApprovalDocument): boolean =>
+  holds === 'session' || GRAVE.includes(irreversibility.class)
+
+const OF_CALL = {
+  deny: 'Refuse',
+  why: 'Why not? (needed)',
+  keep: 'Keep it open for',
+  later: 'Undecided by then, nothing is sent and the request ends as expired.',
+  approve: 'Approve',
+} as const
+const OF_SESSION = {
+  deny: 'End the session',
+  why: 'Why? (needed)',
+  keep: 'Keep the session stopped for',
+  later: 'Undecided by then, the session ends.',
+  approve: 'Let the session go on',
+} as const
+
 const LATER = [
   [900, '15 minutes'],
   [3600, 'one hour'],
@@ -38,18 +57,28 @@ ${csrfField(session)}<input type="hidden" name="digest" value="${approval.docume
     return html`<label for="reason-${decision}">${label}</label>
 <textarea id="reason-${decision}" name="reason" rows="2" maxlength="2000"${required ? { html: ' required' } : null}>${kept}</textarea>`
   }
-  const refuse = form('deny', 'Refuse', reason('deny', 'Why not? (needed)', true))
+  const words = approval.holds === 'session' ? OF_SESSION : OF_CALL
+  const refuse = form('deny', words.deny, reason('deny', words.why, true))
   const later = form(
     'defer',
     'Decide later',
-    html`<label for="ttl">Keep it open for</label>
+    html`<label for="ttl">${words.keep}</label>
 <select id="ttl" name="ttl_seconds">${LATER.map(([seconds, words]) => html`<option value="${seconds}">${words}</option>`)}</select>
-<p class="dim">Undecided by then, nothing is sent and the request ends as expired.</p>`,
+<p class="dim">${words.later}</p>`,
   )
-  return html`<h2>Your decision</h2>${refuse}${later}${document === null ? null : form('approve', 'Approve', html`${reason('approve', 'Note (optional)', false)}${confirm(document)}`)}`
+  return html`<h2>Your decision</h2>${refuse}${later}${document === null ? null : form('approve', words.approve, html`${unlifted(document)}${reason('approve', 'Note (optional)', false)}${confirm(document)}`)}`
 }
 
-const confirm = ({ irreversibility }: ApprovalDocument): Html | null =>
-  GRAVE.includes(irreversibility.class)
-    ? html`<label class="check"><input type="checkbox" name="confirm" value="yes" required><span>I have read the arguments. This ${irreversibility.words}.</span></label>`
+const unlifted = ({ approval_lifts: lifts }: ApprovalDocument): Html | null =>
+  lifts === false
+    ? html`<p class="grave">Even if you approve, the call will not run: it is refused when the agent sends it again, and its session goes on.</p>`
     : null
+
+function confirm(document: ApprovalDocument): Html | null {
+  if (!mustTick(document)) return null
+  const said =
+    document.holds === 'session'
+      ? 'I have read why it was stopped. Its next calls will be judged, and sent where they are permitted.'
+      : `I have read the arguments. This ${document.irreversibility.words}.`
+  return html`<label class="check"><input type="checkbox" name="confirm" value="yes" required><span>${said}</span></label>`
+}

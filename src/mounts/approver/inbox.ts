@@ -1,9 +1,8 @@
-import { quoted, visible } from '../../core/approval/show.js'
 import type { Approval } from '../../ports/state.js'
 import { type Html, html } from './html.js'
 import { banner, page, sessionPath } from './page.js'
 import type { Session } from './session.js'
-import { left, standing, time } from './words.js'
+import { left, standing, time, titleOf } from './words.js'
 
 const REFRESH_SECONDS = 20
 const MOST_ENDED = 25
@@ -29,11 +28,11 @@ ${past.length === 0 ? null : html`<h2>Decided</h2>${past.map((approval) => item(
 }
 
 function item(approval: Approval, session: Session, now: number): Html {
-  const { approvalId, tool, agent, deadline, state, openedAt } = approval
+  const { approvalId, deadline, state, openedAt } = approval
   const due =
     state.kind === 'pending'
       ? html`<p>Ends in ${left(Date.parse(deadline.at) - now)}, at ${time(deadline.at)}</p>`
       : null
-  return html`<div class="item"><p><a href="${sessionPath(session)}/${approvalId}">${visible(tool)}, asked by ${quoted(agent)}</a></p>
+  return html`<div class="item"><p><a href="${sessionPath(session)}/${approvalId}">${titleOf(approval)}</a></p>
 <p class="dim">${standing(approval)}. Asked at ${time(openedAt)}</p>${due}</div>`
 }

@@ -1,13 +1,15 @@
 import { expiryInWords, rolesAt } from '../../core/approval/deadline.js'
 import type { ApprovalDocument, ShownArgument } from '../../core/approval/document.js'
-import { quoted, sentAs, shown, visible } from '../../core/approval/show.js'
+import { quoted, shown, visible } from '../../core/approval/show.js'
 import type { ShownDocument } from '../../gate/read.js'
 import type { Approval } from '../../ports/state.js'
+import { agentSays, question, routedInWords } from './declared.js'
+import { exact } from './exact.js'
 import { type Attempt, decideForms, GRAVE } from './forms.js'
 import { type Html, html } from './html.js'
 import { banner, page, sessionPath } from './page.js'
 import type { Session } from './session.js'
-import { left, standing, time } from './words.js'
+import { left, standing, time, titleOf } from './words.js'
 
 export type ItemView = {
   readonly session: Session
@@ -22,7 +24,7 @@ export type ItemView = {
 /** One request, whole: what is read here is what a decision is bound to (promise 5). */
 export function itemPage(view: ItemView): string {
   const { session, approval, shown: found, hindrance, attempt } = view
-  const title = `${visible(approval.tool)}, asked by ${quoted(approval.agent)}`
+  const title = titleOf(approval)
   const document = found.state === 'present' ? found.document : null
   return page(
     `${title}: capsule-gate approvals`,
@@ -36,9 +38,15 @@ ${hindrance === null ? decideForms(session, approval, document, attempt) : html`
   )
 }
 
-const clockFrame = (session: Session, { approvalId, parent, deadline }: Approval): Html =>
-  html`<p>Decide before ${time(deadline.at)}. Otherwise ${expiryInWords(deadline.onExpiry)}.</p>
+const clockFrame = (session: Session, approval: Approval): Html => {
+  const { approvalId, parent, deadline } = approval
+  return html`<p>Decide before ${time(deadline.at)}. Otherwise ${endsSession(approval) ? 'the session ends' : expiryInWords(deadline.onExpiry)}.</p>
 <iframe src="${sessionPath(session)}/${approvalId}/clock?on=${parent}" title="Time left"></iframe>`
+}
+
+/** Undecided at its deadline, a session that was stopped is over, unless others are asked then. */
+const endsSession = ({ holds, deadline }: Approval): boolean =>
+  holds === 'session' && deadline.onExpiry !== 'escalated'
 
 const CLOCK_SECONDS = 10
 
@@ -60,7 +68,9 @@ const gone = ({ state }: ShownDocument): Html =>
 
 function details(document: ApprovalDocument, approval: Approval): Html {
   const grave = GRAVE.includes(document.irreversibility.class)
-  return html`<section><h2>Who asks for what</h2><dl>
+  const ofSession = document.holds === 'session'
+  return html`${question(document)}
+<section><h2>${ofSession ? 'The call that stopped it' : 'Who asks for what'}</h2><dl>
 <dt>Agent</dt><dd>${exact(quoted(document.agent))}</dd>
 <dt>Its developer</dt><dd>${exact(quoted(document.developer))}</dd>
 <dt>For operator</dt><dd>${exact(visible(document.operator))}</dd>
@@ -72,11 +82,12 @@ function details(document: ApprovalDocument, approval: Approval): Html {
 <p class="dim">Written by the agent, quoted: data, not advice. Hidden and reordering characters are spelt \\u{…}; what is more than ASCII stands a second time below, as it is sent.</p>
 <dl>${Object.entries(document.arguments).map(([name, argument]) => argumentRow(name, argument))}</dl></section>
 ${notJudged(document)}
+${agentSays(document)}
 <section><h2>Why you are asked</h2>
-<p>${document.routed_by.reason === null ? 'No reason is written down.' : visible(document.routed_by.reason)}</p>
-<p class="dim">By ${document.routed_by.kind} ${document.routed_by.ids.map(visible).join(', ')}. Asked: ${rolesAt(approval.hitl, approval.rung).map(visible).join(', ')}; ${document.quorum} must approve.</p></section>
-<section><h2>What will be sent</h2>${request(document)}
-<p class="dim">${document.on_approval === 'retry' ? 'After approval the agent sends the same call again; anything else is refused.' : 'After approval the gate itself sends exactly this.'}</p></section>
+${reason(document)}
+<p class="dim">${routedInWords(document)} Asked: ${rolesAt(approval.hitl, approval.rung).map(visible).join(', ')}; ${document.quorum} must approve.</p></section>
+<section><h2>${sentTitle(document)}</h2>${request(document)}
+<p class="dim">${afterwards(document)}</p></section>
 <section><h2>What your decision is bound to</h2><dl>
 ${digest('This document', approval.documentDigest)}
 ${digest('Request', document.request_digest)}
@@ -85,6 +96,25 @@ ${digest('Policies', document.policy_digest)}
 ${digest('Manifest', document.manifest_digest)}
 ${digest('Request id', document.approval_id)}</dl>
 <p class="dim">The same from a terminal: <code class="digest">capsule-gate approvals show ${document.approval_id}</code></p></section>`
+}
+
+/** The operator's own words; where the agent or the gate itself asks, there are none to miss. */
+const reason = ({ routed_by: { reason, kind } }: ApprovalDocument): Html | null => {
+  if (reason !== null) return html`<p>${visible(reason)}</p>`
+  return kind === 'agent' || kind === 'gate' ? null : html`<p>No reason is written down.</p>`
+}
+
+function sentTitle({ holds, approval_lifts: lifts }: ApprovalDocument): string {
+  if (holds === 'session') return 'The call, as it was judged'
+  return lifts === false ? 'What would be sent' : 'What will be sent'
+}
+
+function afterwards({ holds, approval_lifts: lifts, on_approval }: ApprovalDocument): string {
+  if (holds === 'session') return 'Your decision sends nothing of this.'
+  if (lifts === false) return 'As things stand nothing of this is sent, approved or not.'
+  return on_approval === 'retry'
+    ? 'After approval the agent sends the same call again; anything else is refused.'
+    : 'After approval the gate itself sends exactly this.'
 }
 
 const argumentRow = (name: string, { type, value }: ShownArgument): Html => {
@@ -101,14 +131,6 @@ function notJudged({ not_judged: passed }: ApprovalDocument): Html | null {
 <dl>${query.map(([name, value]) => html`<dt>${exact(visible(name))} <span class="dim">query</span></dt><dd class="quote">${exact(quoted(value))}</dd>`)}
 ${members.map((pointer) => html`<dt>${exact(visible(pointer))} <span class="dim">body</span></dt><dd>below, in the body</dd>`)}
 ${body ? html`<dt>The whole body</dt><dd>below</dd>` : null}</dl></section>`
-}
-
-/** What is more than ASCII stands below a second time, as it is sent. */
-function exact(text: string): Html {
-  const sent = sentAs(text)
-  const first = html`<bdi class="exact">${text}</bdi>`
-  if (sent === null) return first
-  return html`${first}<span class="dim">${sent.said}</span><bdi class="exact sent">${sent.text}</bdi>`
 }
 
 function request({ request: sent }: ApprovalDocument): Html {

@@ -14,7 +14,7 @@ import { mayRead, rolesOf } from '../admin/approvals/view.js'
 import { DEFAULT_LIMITS, limiters, within } from '../admin/limits.js'
 import { AdminProblem, problemDocument } from '../admin/problem.js'
 import { actionId } from '../admin/routes/schemas.js'
-import { type Attempt, GRAVE } from './forms.js'
+import { type Attempt, mustTick } from './forms.js'
 import { type Fields, fieldsOf, genuine, ownForm, sessionOf, signInForm } from './guard.js'
 import { inboxPage } from './inbox.js'
 import { clockPage, itemPage } from './item.js'
@@ -145,8 +145,9 @@ export function createApprover(options: AppOptions): RequestHandler {
     if (!read.success) throw new AdminProblem('request_invalid', 'The form cannot be read.')
     if (read.data.decision === 'approve' && confirm !== 'yes') {
       const shown = await gate.read.document(approval)
-      if (shown.state !== 'present' || GRAVE.includes(shown.document.irreversibility.class)) {
-        throw new AdminProblem('request_invalid', 'Tick that you have read the arguments.')
+      if (shown.state !== 'present' || mustTick(shown.document)) {
+        const read = approval.holds === 'session' ? 'why it was stopped' : 'the arguments'
+        throw new AdminProblem('request_invalid', `Tick that you have read ${read}.`)
       }
     }
     await decide(approval.approvalId, read.data, deciderOf(session.principal, 'session'), options)

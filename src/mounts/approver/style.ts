@@ -17,6 +17,8 @@ p{margin:.4rem 0}
 .dim{color:var(--dim)}
 section,.item{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.75rem 1rem;margin:.75rem 0}
 section h2{margin-top:0}
+h3{font-size:1rem;margin:1rem 0 .3rem}
+.question{border:2px solid var(--warn)}
 .item p{margin:.15rem 0}
 dl{display:grid;grid-template-columns:minmax(6rem,max-content) 1fr;gap:.3rem 1rem;margin:0}
 dt{color:var(--dim)}

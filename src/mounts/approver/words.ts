@@ -1,3 +1,4 @@
+import { quoted, visible } from '../../core/approval/show.js'
 import type { Approval } from '../../ports/state.js'
 import { type Html, html } from './html.js'
 
@@ -24,8 +25,15 @@ export function left(ms: number): string {
   return said.length === 0 ? '0 s' : said.slice(0, 2).join(' ')
 }
 
+/** What a request is about, as its heading and in lists. */
+export const titleOf = ({ tool, agent, holds }: Approval): string =>
+  holds === 'session'
+    ? `Stopped session of ${quoted(agent)}, at ${visible(tool)}`
+    : `${visible(tool)}, asked by ${quoted(agent)}`
+
 /** How a request stands, in the words people know from other reviews. */
-export function standing({ state, decided, votes, hitl, deadline }: Approval): string {
+export function standing(approval: Approval): string {
+  const { state, decided, votes, hitl, deadline, holds } = approval
   switch (state.kind) {
     case 'approved':
       return 'Approved; waiting for the call to be sent'
@@ -33,11 +41,20 @@ export function standing({ state, decided, votes, hitl, deadline }: Approval): s
       if (votes.length > 0) return `Waiting: ${votes.length} of ${hitl.quorum} approved`
       return decided === null && deadline.onExpiry !== 'expired' ? 'Waiting' : 'Postponed'
     case 'closed':
-      return ended(state)
+      return holds === 'session' ? endedSession(approval, state) : ended(state)
   }
 }
 
-function ended({ verdict, approver }: Extract<Approval['state'], { kind: 'closed' }>): string {
+type Closed = Extract<Approval['state'], { kind: 'closed' }>
+
+function endedSession({ decided }: Approval, { verdict }: Closed): string {
+  if (verdict === 'resolved') {
+    return decided?.outcome === 'approve' ? 'The session goes on' : 'The session was ended'
+  }
+  return 'Over: not decided in time, and the session ended'
+}
+
+function ended({ verdict, approver }: Closed): string {
   switch (verdict) {
     case 'executed':
       return 'Approved and sent'

@@ -16,6 +16,7 @@ import { clientTerms, holdFor } from '../http/hold-terms.js'
 import { EXCHANGE_LIMITS } from '../http/limits.js'
 import { reservedProblem } from '../http/own/problems.js'
 import { isTransition } from '../http/own/transition.js'
+import { answerTransitions, asksTransitions } from '../http/own/transitions.js'
 import { type RestOfBody, respond, sendProblem } from '../http/respond.js'
 import { type HandlerEnd, type Intercepted, intercept } from './intercept.js'
 import { bodyLimits, readCall } from './read-call.js'
@@ -83,6 +84,10 @@ async function serve(exchange: Exchange): Promise<void> {
     // The handlers behind it are found by the request that they were given, and no other can be made of it.
     if (identified.kind === 'known' && isTransition(call)) {
       return sendProblem(res, reservedProblem('transition_not_here'), [], rest)
+    }
+    // A route that the application guards as a tool is the tool's, whatever it is called.
+    if (identified.kind === 'known' && tool === null && asksTransitions(call)) {
+      return await answerTransitions(call, identified, res, gate)
     }
     finish(await gate.govern(call, dispatch, identified), res, intercepted(), rest)
   } catch (error) {

@@ -6,6 +6,7 @@ import { releaseTo } from '../http/client-outlet.js'
 import { clientTerms } from '../http/hold-terms.js'
 import { EXCHANGE_LIMITS } from '../http/limits.js'
 import { unwrapped } from '../http/own/transition.js'
+import { answerTransitions, asksTransitions } from '../http/own/transitions.js'
 import { relay } from '../http/relay.js'
 import { respond } from '../http/respond.js'
 import type { AppHandler, GuardOptions } from './gate.js'
@@ -48,6 +49,10 @@ export function proxyRoutes(
     const call = identified.kind === 'known' ? unwrapped(asked) : asked
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
+    if (identified.kind === 'known' && asksTransitions(asked)) {
+      room?.giveBack()
+      return answerTransitions(asked, identified, res, gate)
+    }
     const { dispatch, release } = relay(
       (rule, headers) => {
         const mount = rule.response_location === 'rewrite' ? (req.baseUrl ?? '') : ''

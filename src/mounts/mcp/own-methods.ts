@@ -8,12 +8,13 @@ import { readQuestion } from '../../core/runtime/question.js'
 import { readReport } from '../../core/runtime/report.js'
 import { decide } from '../../gate/permit/decide.js'
 import { statusOf } from '../http/own/status.js'
+import { mandateProblem, transitionsOf } from '../http/own/transitions.js'
 import { type Asked, protocolError, refusal, released } from './call/answer.js'
 import { declaredIn } from './call/declared.js'
 import { unreadCall } from './call/unread.js'
 import type { McpGate, Reply, Sender, Served } from './options.js'
 
-/** `/.gate/v1` for clients that have no HTTP: verdicts, reports, and an agent's own actions. No server sees them. */
+/** `/.gate/v1` for clients that have no HTTP: verdicts, reports, an agent's own actions, and what is open to it. No server sees them. */
 export const isOwnMethod = (method: string): boolean => method.startsWith(OWN_PREFIX)
 
 type Asking = {
@@ -29,6 +30,7 @@ const METHODS: Readonly<Record<string, (asking: Asking) => Promise<Reply>>> = {
   [`${OWN_PREFIX}actions/withdraw`]: (asking) => withAction(asking, withdraw),
   [`${OWN_PREFIX}decide`]: permit,
   [`${OWN_PREFIX}report`]: (asking) => withAction(asking, report),
+  [`${OWN_PREFIX}transitions`]: transitions,
 }
 
 export async function ownReply(
@@ -126,6 +128,17 @@ async function permit(asking: Asking): Promise<Reply> {
   return 'problem' in answer
     ? refusal(answer.problem, asked)
     : wrong(asking, 'It was answered before.')
+}
+
+/** Where the object of the caller's mandate is, and what it may do now. */
+async function transitions(asking: Asking): Promise<Reply> {
+  const { gate, agent, sender, request } = asking
+  const asked: Pick<FunctionCall, 'caller' | 'declared'> = { caller: sender.caller }
+  const declaring = withDeclared(asked, declaredIn(request, sender))
+  const told = await gate.read.openTransitions(declaring, agent)
+  if (told.kind === 'open') return right(asking, transitionsOf(told))
+  const { id, method } = request
+  return refusal(mandateProblem(told), { id, method, modern: true, typed: true })
 }
 
 async function report(asking: Asking, actionId: string): Promise<Reply> {

@@ -28,6 +28,8 @@ describe('codes', () => {
       'IDP_SO_MISMATCH',
       'IDP_MANDATE_MISMATCH',
       'IDP_THIN_NOT_ACCEPTED',
+      'MANDATE_MISSING',
+      'MANDATE_INVALID',
       'IDP_SESSION_MISMATCH',
     ])
   })

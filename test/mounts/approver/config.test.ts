@@ -28,6 +28,7 @@ describe('approvals.sources', () => {
     expect(loaded.ok && loaded.config.approvals).toEqual({
       enabled: null,
       open_per_agent: 100,
+      open_per_session: 3,
       sources: {},
     })
   })

@@ -27,6 +27,9 @@ export type MessageOptions = {
   readonly idempotencyKey?: string | null
   readonly approvalId?: string | null
   readonly wait?: number
+  /** The JSON text of a declaration, and a mandate. */
+  readonly intent?: string
+  readonly mandate?: string
   /** What the client can do; in the era of `initialize` it has said so before. */
   readonly capabilities?: object
   readonly era?: 'modern' | 'legacy'
@@ -43,7 +46,8 @@ export function message(
   args: string | null,
   options: MessageOptions = {},
 ): Message {
-  const { idempotencyKey, approvalId, wait, capabilities = {}, era = 'modern', more = [] } = options
+  const { idempotencyKey, approvalId, wait, intent, mandate } = options
+  const { capabilities = {}, era = 'modern', more = [] } = options
   const id = ++last
   const meta = {
     ...(era === 'modern'
@@ -55,6 +59,8 @@ export function message(
     ...(idempotencyKey == null ? {} : { [`${OWN}idempotency-key`]: idempotencyKey }),
     ...(approvalId == null ? {} : { [`${OWN}approval`]: approvalId }),
     ...(wait === undefined ? {} : { [`${OWN}wait`]: wait }),
+    ...(intent === undefined ? {} : { [`${OWN}intent`]: JSON.parse(intent) }),
+    ...(mandate === undefined ? {} : { [`${OWN}mandate`]: mandate }),
   }
   const about = method === 'resources/read' ? 'uri' : 'name'
   const params = [

@@ -166,8 +166,9 @@ function movedBy(approval: Approval, capsule: Capsule): Partial<Approval> {
   if (verdict_class !== 'deferred' && verdict_class !== 'escalated') {
     const { action_id: actionId, capsule_id: capsuleId } = capsule
     const state = { kind: 'closed', actionId, capsuleId, verdict: verdict_class, approver } as const
-    // Only a person's refusal (`human`) stands, not a machine's or a withdrawal.
-    const refused = verdict_class === 'resolved' && approver === 'human'
+    // Only a person's refusal (`human`) of a call stands, not a machine's or a withdrawal.
+    const refused =
+      verdict_class === 'resolved' && approver === 'human' && approval.holds !== 'session'
     const { refusal_seconds: seconds = approval.hitl.ttl_seconds } = approval.hitl
     const refusedUntil = refused ? expiryOf(capsule.timestamp, { ttl_seconds: seconds }) : null
     return { state, decided: null, refusedUntil }

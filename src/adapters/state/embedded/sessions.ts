@@ -181,11 +181,11 @@ export function createSessions(
     },
     all: (): Session[] => sortedValues(open).map(shown).sort(oldestFirst),
     isOver,
-    stillStands({ sessionId, mandateId, missionRef, approvalId }: Standing): boolean {
+    stillStands({ sessionId, mandateId, missionRef }: Standing): boolean {
       const entry = open.get(sessionId)
       if (entry === undefined || isOver(sessionId)) return false
-      const held = heldBy(entry)
-      if (held !== null && held !== approvalId) return false
+      // What a person granted holds its session no longer.
+      if (heldBy(entry) !== null) return false
       if (governed.isRevoked(mandateId)) return false
       return missionRef === null || governed.mission(missionRef) === null
     },

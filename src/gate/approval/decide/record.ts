@@ -26,7 +26,11 @@ export type Recording = {
 export async function recordApprove(recording: Recording, parts: Parts): Promise<Resolution> {
   const { approval, decision } = recording
   const { hitl, votes } = approval
-  if (approval.holds === 'session') return recordResume(recording, parts)
+  if (approval.holds === 'session') {
+    return decision.outcome.kind === 'approve' && decision.outcome.bounds !== undefined
+      ? refused('bounds', 'a session goes on or ends; bounds are for calls')
+      : recordResume(recording, parts)
+  }
   const stale = staleness(approval, parts)
   if (stale !== null) return refused('stale', stale)
   const broken = await boundsFault(approval, decision, parts)

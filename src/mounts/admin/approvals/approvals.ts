@@ -77,12 +77,20 @@ export const approvalById = route({
   },
 })
 
-const askedIn = ({ agent, tool, arguments: args, not_judged }: ApprovalDocument): Plain => ({
-  agent,
-  tool,
-  arguments: args,
-  ...(not_judged === undefined ? {} : { not_judged }),
-})
+/** What the decision is about stands in it too: a session, or what the agent says of the call. */
+const askedIn = ({ agent, tool, arguments: args, ...document }: ApprovalDocument): Plain => {
+  const { not_judged, session_id, holds, approval_lifts, idp_summary } = document
+  return {
+    agent,
+    tool,
+    arguments: args,
+    ...(not_judged === undefined ? {} : { not_judged }),
+    ...(session_id === undefined ? {} : { session_id }),
+    ...(holds === undefined ? {} : { holds }),
+    ...(approval_lifts === undefined ? {} : { approval_lifts }),
+    ...(idp_summary === undefined ? {} : { agent_says: idp_summary }),
+  }
+}
 
 /** The approval, if it exists for this principal; an id is no oracle. */
 export async function readable(

@@ -36,6 +36,10 @@ export const approvalSummary = z.strictObject({
   frozen: z.boolean(),
   document_digest: digest,
   request_digest: digest,
+  /** The session that the call is a step of; null: of none. */
+  session_id: z.string().nullable(),
+  /** `session`: decided is whether that goes on; `call`: it waits for this call. Null: it waits for neither. */
+  holds: z.enum(['session', 'call']).nullable(),
 })
 export type ApprovalSummary = z.infer<typeof approvalSummary>
 
@@ -67,6 +71,8 @@ export function summaryOf(approval: Approval, read: Pick<Read, 'halts'>): Approv
     frozen: haltFor(read.halts(), approval) !== null,
     document_digest: approval.documentDigest,
     request_digest: approval.requestDigest,
+    session_id: approval.sessionId ?? null,
+    holds: approval.holds ?? null,
   }
 }
 

@@ -42,6 +42,31 @@ const RESERVED = {
     said: 'You have reported too much that no permit covers, or have too much under way.',
     instead: 'Wait a minute; ask for a permit before you act.',
   },
+  mandate_missing: {
+    status: 401,
+    said: 'The question is about the object of a mandate, and brought none.',
+    instead: 'Send the mandate you were issued as Agent-Mandate (or bearer token).',
+  },
+  mandate_malformed: {
+    status: 400,
+    said: 'The question brought more than one mandate.',
+    instead: 'Send one.',
+  },
+  mandate_invalid: {
+    status: 401,
+    said: 'The mandate is not accepted: it cannot be verified, is out of date, or is not yours.',
+    instead: 'Ask your issuer for a new mandate.',
+  },
+  mandate_unverifiable: {
+    status: 503,
+    said: 'The keys of the issuer of this mandate cannot be had at present.',
+    instead: 'Ask again later.',
+  },
+  mandate_revoked: {
+    status: 403,
+    said: 'The mandate was revoked.',
+    instead: 'Stop; only a new mandate can let you go on.',
+  },
   transition_not_here: {
     status: 501,
     said: 'Transitions cannot be made here: the application behind the gate answers requests itself.',

@@ -9,6 +9,7 @@ import { answerDecide } from './decide.js'
 import { type ReservedCode, reservedProblem, sendJson } from './problems.js'
 import { answerReport, MOST_REPORTED } from './report.js'
 import { statusOf } from './status.js'
+import { answerTransitions, asksTransitions } from './transitions.js'
 
 /** `/.gate/` is the gate's own and never forwarded (DESIGN §7). */
 export const isReserved = (target: string): boolean => /^\/\.gate(?:[/?]|$)/.test(target)
@@ -20,7 +21,7 @@ const ACTION =
 /** Reads what follows the head, at most so many octets if the mount's own limit is not lower. */
 export type ReadRest = (room: BodyRoom, most?: number) => Promise<Body>
 
-/** What an agent asks of the gate itself, on every HTTP mount: verdicts, reports, and its own actions. */
+/** What an agent asks of the gate itself, on every HTTP mount: verdicts, reports, its own actions, and what it may do next. */
 export async function answerReserved(
   head: RequestHead,
   caller: Agent,
@@ -29,6 +30,7 @@ export async function answerReserved(
   readRest: ReadRest,
 ): Promise<void> {
   const { method, target } = head
+  if (asksTransitions(head)) return answerTransitions(head, caller, res, gate)
   const [, id, part = ''] = ACTION.exec(target) ?? []
   if (method === 'POST' && target === DECIDE) {
     const room = gate.memory.bodyOf(caller.agent)

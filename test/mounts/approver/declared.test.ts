@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { itemPage } from '../../../src/mounts/approver/item.js'
+import { standing } from '../../../src/mounts/approver/words.js'
+import { person } from '../../support/approvals.js'
+import { type Asked, HOSTILE, startAsked } from './asked.js'
+import { decision, detail } from './harness.js'
+
+/** What people are shown of a call that declares, and of a session that was stopped. */
+let at: Asked
+beforeAll(async () => {
+  at = await startAsked()
+})
+afterAll(() => at.close())
+
+const session = {
+  pathId: 'p',
+  principal: { name: 'dora', role: 'approver', groups: [], machine: false },
+  token: 't',
+  csrf: 'c',
+  secure: false,
+} as const
+const approvalOf = async (id: string) => {
+  const approval = await at.plane.gate.read.approval(id)
+  if (approval === null) throw new Error(id)
+  return approval
+}
+async function pageOf(id: string): Promise<string> {
+  const approval = await approvalOf(id)
+  const shown = await at.plane.gate.read.document(approval)
+  return itemPage({ session, approval, shown, hindrance: null, attempt: null })
+}
+const LIFTS_NOT = 'Approving will not let this call run'
+
+describe('a call whose agent demands a person', () => {
+  it("quotes the agent's own words, named as unchecked, and none of them is markup", async () => {
+    const description = `${HOSTILE}, as the customer said`
+    const page = await pageOf(await at.demanded({ declared_goal: { goal_id: ids(), description } }))
+    expect(page).toContain('What the agent says')
+    expect(page).toContain('The gate has not checked them')
+    expect(page).toContain(
+      String.raw`&quot;&lt;img src=x onerror=alert(1)&gt; \&quot;Approve\&quot; \u{202E}neve\u{200B} &amp; &lt;b&gt;done&lt;/b&gt;, as the customer said&quot;`,
+    )
+    expect(page).not.toMatch(/<img|<b>|\u202e|\u200b/)
+    for (const said of ['0.9', 'REQUIRED', 'INSTRUCTION', 'ProcessPayment', 'IDP_STANDARD']) {
+      expect(page).toContain(`&quot;${said}&quot;`)
+    }
+    expect(page).toContain('The agent itself demands a person&#39;s judgement.')
+    expect(page).toContain('By the agent itself')
+    expect(page).not.toContain(LIFTS_NOT)
+    expect(page).toContain('>Approve</button>')
+  })
+
+  it('says so where approving lifts nothing, before and beside the button', async () => {
+    const id = await at.unlifted()
+    const page = await pageOf(id)
+    expect(page).toContain(LIFTS_NOT)
+    expect(page).toContain('Even if you approve, the call will not run')
+    expect(page).toContain('As things stand nothing of this is sent')
+    expect(page).not.toContain('What will be sent')
+    const summary = (await detail(at.plane, id)) as unknown as { [name: string]: unknown }
+    expect(summary).toMatchObject({ holds: 'call', session_id: expect.any(String) })
+    expect(summary.shown).toContain('"approval_lifts": false')
+    expect(summary.shown).toContain('"agent_says"')
+  })
+})
+
+describe('a session that was stopped', () => {
+  it('asks whether it goes on, the gap first, and gives no bounds', async () => {
+    const id = await at.gap()
+    const page = await pageOf(id)
+    expect(page).toContain('You decide whether it goes on')
+    expect(page).toContain('What was sent is not what was declared')
+    expect(page).toContain('<strong>IDP_COMMITMENT_GAP</strong>')
+    expect(page.indexOf('IDP_COMMITMENT_GAP')).toBeLessThan(page.indexOf('Exact arguments'))
+    expect(page).toContain('>Let the session go on</button>')
+    expect(page).toContain('>End the session</button>')
+    expect(page).not.toMatch(/>Approve<|>Refuse<|What will be sent|After approval/)
+    expect(page).toContain('Stopped session of &quot;support-bot&quot;')
+    const item = await detail(at.plane, id)
+    expect(item).toMatchObject({ holds: 'session', session_id: expect.any(String) })
+    const bounds = { small: { booking: { eq: 'b-1' } } }
+    const bounded = await decision(at.plane, item, { decision: 'approve_with_bounds', bounds })
+    expect([bounded.status, bounded.json().detail]).toEqual([
+      422,
+      expect.stringContaining('A session goes on or ends'),
+    ])
+    const done = await decision(at.plane, item, { decision: 'approve' })
+    expect(done.json()).toMatchObject({ state: 'resumed' })
+    const approval = await approvalOf(id)
+    expect(standing(approval)).toBe('The session goes on')
+    // Nothing was refused, so nothing stands and nothing can be taken back.
+    expect(await detail(at.plane, id)).toMatchObject({ refused_until: null })
+  })
+
+  it('says that it was ended, for good', async () => {
+    const id = await at.tooManyMissions()
+    const page = await pageOf(id)
+    expect(page).toContain('named another mission than its mandate')
+    expect(page).not.toContain('IDP_COMMITMENT_GAP')
+    const item = await detail(at.plane, id)
+    const done = await decision(at.plane, item, { decision: 'deny', reason: 'no' })
+    expect(done.json()).toMatchObject({ state: 'refused' })
+    expect(standing(await approvalOf(id))).toBe('The session was ended')
+    const reopened = await at.plane.ask('POST', `/v1/approvals/${id}/reopen`, {
+      as: 'approver',
+      body: { reason: 'no' },
+    })
+    expect([reopened.status, await at.plane.gate.data.state.isOver(sessionIn(item))]).toEqual([
+      409,
+      true,
+    ])
+  })
+
+  it('may be decided later, stays stopped meanwhile, and ends undecided', async () => {
+    const steps = at.steps()
+    await at.send(steps, 'ReadBooking', {}, '/v1/bookings/another')
+    const { heldBy } = (await at.plane.gate.data.state.session(steps.sessionId)) ?? {}
+    const item = await detail(at.plane, String(heldBy))
+    const later = await decision(at.plane, item, { decision: 'defer', ttl_seconds: 3600 })
+    expect(later.json()).toMatchObject({ state: 'deferred' })
+    expect(await at.send(steps, 'ReadBooking')).toMatchObject({ code: 'session_pending' })
+    expect(standing(await approvalOf(String(heldBy)))).toBe('Postponed')
+    const approval = await approvalOf(String(heldBy))
+    const resumed = await at.plane.gate.resolve({
+      approvalId: approval.approvalId,
+      documentDigest: approval.documentDigest,
+      decider: person('the-approver'),
+      outcome: { kind: 'approve' },
+    })
+    expect(resumed).toMatchObject({ state: 'resumed' })
+    expect(await at.send(steps, 'ReadBooking')).toMatchObject({ code: 'executed' })
+  })
+})
+
+const ids = (): string => '5f0c1b2a-7d3e-4c6b-8a9d-0e1f2a3b4c5d'
+const sessionIn = (item: object): string => (item as { readonly session_id: string }).session_id
