@@ -163,6 +163,15 @@ export type CommitOutcome =
   | { readonly kind: 'duplicate'; readonly actionId: string | null }
   | { readonly kind: 'step'; readonly last: number }
   | { readonly kind: 'session'; readonly why: 'over' | 'idle' | 'foreign' }
+export type MismatchRequest = Pick<CommitRequest, 'sessionId' | 'agent' | 'actionId' | 'at'>
+export type MismatchOutcome =
+  | {
+      readonly kind: 'counted'
+      readonly opens: boolean
+      /** How many since the session was opened or resumed, this one included. */
+      readonly mismatches: number
+    }
+  | Extract<CommitOutcome, { readonly kind: 'session' }>
 /** Where a governed object is; null: not known, until an operator says. */
 export type ObjectState = {
   readonly state: string | null
@@ -220,6 +229,11 @@ export type State = {
    * be remembered for the lifetime of the object (seed intent-declaration-primitive-01 §8.4).
    */
   commitIntent(request: CommitRequest): Promise<CommitOutcome>
+  /**
+   * Counts a declaration that named another mission; a session that is not known begins with it. One atomic step, so
+   * that of many at once each has its own number. It counts until its line is there or the action calls `unclaim`.
+   */
+  countMismatch(request: MismatchRequest): Promise<MismatchOutcome>
   /** Takes back a commit whose line could not be written. */
   releaseIntent(actionId: string): Promise<void>
   /** Whether the id was committed for this object, and by which action, as far as that is known. */

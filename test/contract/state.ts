@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { Line, LineType } from '../../src/core/journal/vocabulary.js'
-import type { BudgetClaim, ReserveRequest, State } from '../../src/ports/state.js'
+import type { BudgetClaim, CommitRequest, ReserveRequest, State } from '../../src/ports/state.js'
 import { known, rawLine } from '../support/lines.js'
 
 /** What every driver of State must hold (DESIGN §8), through the port alone. */
@@ -46,6 +46,17 @@ export function request(actionId: string, over: Partial<ReserveRequest> = {}): R
 const commit = (capsule: string, replayable = true) =>
   ({ kind: 'commit', capsuleId: sha(capsule), replayable }) as const
 const release = { kind: 'release' } as const
+const step = (actionId: string, over: Partial<CommitRequest> = {}): CommitRequest => ({
+  sessionId: 's-1',
+  agent: 'bot',
+  soId: 'o-1',
+  idpId: `id of ${actionId}`,
+  step: 1,
+  mandateId: 'm-1',
+  actionId,
+  at: T0,
+  ...over,
+})
 
 export function stateContract(driver: string, open: OpenState): void {
   describe(`State contract: ${driver}`, () => {
@@ -247,6 +258,188 @@ export function stateContract(driver: string, open: OpenState): void {
       await state.unclaim(first as string)
       expect(await state.claimOpening('bot', 'f', 2)).toBe(true)
       expect(await state.claimOpening('bot', 'g', 2)).toBe(false)
+    })
+
+    it('lets a session open no more approvals at once than it may, whatever its agent may', async () => {
+      const session = { sessionId: 's-1', most: 2 }
+      const opened = await Promise.all(
+        ['a', 'b', 'c', 'd'].map((by) => state.claimOpening('bot', by, 9, session)),
+      )
+      expect(opened.filter((may) => may)).toHaveLength(2)
+      expect(await state.claimOpening('bot', 'e', 9, { ...session, sessionId: 's-2' })).toBe(true)
+      expect(await state.claimOpening('bot', 'f', 9)).toBe(true)
+      const [first] = ['a', 'b', 'c', 'd'].filter((_, i) => opened[i])
+      await state.unclaim(first as string)
+      expect(await state.claimOpening('bot', 'g', 4, session)).toBe(true)
+      // What its agent may open counts as well.
+      expect(await state.claimOpening('bot', 'h', 4, { ...session, sessionId: 's-3' })).toBe(false)
+    })
+
+    describe('declarations', () => {
+      let seq = 0
+      const say = async (type: LineType, members: object): Promise<void> =>
+        fold(known(rawLine(type, members, { seq: ++seq })))
+      const ofLine = ({ actionId: action_id, ...of }: CommitRequest) => ({
+        action_id,
+        session_id: of.sessionId,
+        agent: of.agent,
+        so_id: of.soId,
+        idp_id: of.idpId,
+        step_sequence: of.step,
+        mandate_id: of.mandateId,
+      })
+      const write = async (request: CommitRequest): Promise<void> => {
+        await say('SESSION_OPENED', { session_id: request.sessionId, agent: request.agent })
+        await say('MANDATE_PRESENTED', ofLine(request))
+        await say('IDP_SUBMITTED', ofLine(request))
+      }
+      const standing = { sessionId: 's-1', mandateId: 'm-1', missionRef: 'x', object: null }
+
+      it('commit an id that two hundred bring at once exactly once, and name the action', async () => {
+        const answers = await Promise.all(
+          Array.from({ length: 200 }, (_, n) =>
+            state.commitIntent(step(`a${n}`, { idpId: 'i', step: n + 1, sessionId: `s-${n % 3}` })),
+          ),
+        )
+        expect(answers.filter(({ kind }) => kind === 'committed')).toHaveLength(1)
+        const winner = answers.findIndex(({ kind }) => kind === 'committed')
+        for (const answer of answers.filter(({ kind }) => kind !== 'committed')) {
+          expect(answer).toEqual({ kind: 'duplicate', actionId: `a${winner}` })
+        }
+      })
+
+      it('commit a step that two hundred bring at once exactly once', async () => {
+        const answers = await Promise.all(
+          Array.from({ length: 200 }, (_, n) => state.commitIntent(step(`a${n}`, { step: 7 }))),
+        )
+        expect(answers.filter(({ kind }) => kind === 'committed')).toHaveLength(1)
+        expect(answers.filter(({ kind }) => kind !== 'committed')).toEqual(
+          Array.from({ length: 199 }, () => ({ kind: 'step', last: 7 })),
+        )
+      })
+
+      it('tell exactly one of many at once to open the session and to show the mandate', async () => {
+        const answers = await Promise.all(
+          Array.from({ length: 50 }, (_, n) => state.commitIntent(step(`a${n}`, { step: n + 1 }))),
+        )
+        const told = (name: 'opens' | 'presents') =>
+          answers.filter((answer) => answer.kind === 'committed' && answer[name])
+        expect([told('opens').length, told('presents').length]).toEqual([1, 1])
+      })
+
+      it('are unique within their object alone, and steps within their session', async () => {
+        const first = step('a', { idpId: 'i', step: 5 })
+        expect((await state.commitIntent(first)).kind).toBe('committed')
+        for (const [over, kind] of [
+          [{ soId: 'o-2', step: 6 }, 'committed'],
+          [{ sessionId: 's-2', step: 1 }, 'duplicate'],
+          [{ idpId: 'j', sessionId: 's-2', step: 5 }, 'committed'],
+          [{ idpId: 'k', step: 6 }, 'step'],
+          [{ idpId: 'k', step: 5 }, 'step'],
+          [{ idpId: 'k', step: 7, agent: 'other' }, 'session'],
+        ] as const) {
+          const actionId = JSON.stringify(over)
+          expect([
+            over,
+            (await state.commitIntent(step(actionId, { idpId: 'i', ...over }))).kind,
+          ]).toEqual([over, kind])
+        }
+      })
+
+      it('are free again when their line could not be written, and their step is not', async () => {
+        const request = step('a', { idpId: 'i', step: 3 })
+        await state.commitIntent(request)
+        await state.commitIntent(step('b', { step: 4 }))
+        await state.releaseIntent('a')
+        expect(await state.committed('o-1', 'i')).toBeNull()
+        const again = await state.commitIntent({ ...request, actionId: 'c', step: 5 })
+        // Both lines of the first were lost, so they are this one's now.
+        expect(again).toMatchObject({ kind: 'committed', opens: true })
+        expect(await state.commitIntent(step('d', { step: 4 }))).toEqual({ kind: 'step', last: 5 })
+      })
+
+      it('stay when their line is there, whoever takes them back', async () => {
+        const request = step('a', { idpId: 'i' })
+        await state.commitIntent(request)
+        await write(request)
+        await state.releaseIntent('a')
+        expect(await state.committed('o-1', 'i')).toEqual({ actionId: 'a' })
+        expect(await state.commitIntent({ ...request, actionId: 'b', step: 2 })).toEqual({
+          kind: 'duplicate',
+          actionId: 'a',
+        })
+      })
+
+      it('of another mission have a number each, and one of them opens the session', async () => {
+        const counted = await Promise.all(
+          Array.from({ length: 20 }, (_, n) => state.countMismatch(step(`a${n}`))),
+        )
+        const numbers = counted.map((each) => (each.kind === 'counted' ? each.mismatches : 0))
+        expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
+        const opening = counted.filter((each) => each.kind === 'counted' && each.opens)
+        expect(opening).toHaveLength(1)
+        for (let n = 0; n < 20; n++) await state.unclaim(`a${n}`)
+        // None of their lines came: nothing was ever open, and the next begins it.
+        expect(await state.session('s-1')).toBeNull()
+        expect(await state.countMismatch(step('b'))).toEqual({
+          kind: 'counted',
+          opens: true,
+          mismatches: 1,
+        })
+      })
+
+      it('stand on session, mandate and mission until a line ends one of them', async () => {
+        const stands = () => state.stillStands(standing)
+        expect(stands()).toBe(false)
+        const request = step('a')
+        await state.commitIntent(request)
+        expect(stands()).toBe(true)
+        await write(request)
+        await say('MISSION_SET', { mission_ref: 'x', phase: 'SUSPENDED' })
+        expect(stands()).toBe(false)
+        await say('MISSION_SET', { mission_ref: 'x', phase: 'ACTIVE' })
+        expect(stands()).toBe(true)
+        await say('MANDATE_REVOKED', { mandate_id: 'm-1' })
+        expect([stands(), state.stillStands({ ...standing, mandateId: 'm-2' })]).toEqual([
+          false,
+          true,
+        ])
+        await say('SESSION_CLOSED', { session_id: 's-1' })
+        expect(state.stillStands({ ...standing, mandateId: 'm-2' })).toBe(false)
+        // For good, also where a line of it was on its way.
+        await write(step('b', { step: 2 }))
+        expect([await state.isOver('s-1'), await state.session('s-1')]).toEqual([true, null])
+        expect(await state.commitIntent(step('c', { step: 9 }))).toEqual({
+          kind: 'session',
+          why: 'over',
+        })
+      })
+
+      it('wait while the session is stopped, until each that people were asked about is answered', async () => {
+        const request = step('a')
+        await state.commitIntent(request)
+        await write(request)
+        const stands = () => state.stillStands(standing)
+        const gap = async (approval_id: string): Promise<void> => {
+          await say('IDP_COMMITMENT_GAP', { session_id: 's-1' })
+          const capsule_id = sha(approval_id)
+          const about = { session_id: 's-1', holds: 'session', request_digest: sha(approval_id) }
+          await say('APPROVAL_OPENED', { approval_id, capsule_id, ...about })
+        }
+        const resume = (approval_id: string) =>
+          say('SESSION_RESUMED', { session_id: 's-1', approval_id })
+        await state.stopSession('s-1')
+        expect([stands(), (await state.session('s-1'))?.heldBy]).toEqual([false, 's-1'])
+        await gap('q-1')
+        // A second one, found while people were asked about the first.
+        await state.stopSession('s-1')
+        await resume('q-1')
+        expect(stands()).toBe(false)
+        await gap('q-2')
+        expect([stands(), (await state.session('s-1'))?.heldBy]).toEqual([false, 'q-2'])
+        await resume('q-2')
+        expect([stands(), (await state.session('s-1'))?.heldBy]).toEqual([true, null])
+      })
     })
 
     describe('pins', () => {

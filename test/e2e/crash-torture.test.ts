@@ -6,6 +6,7 @@ import { afterAll, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../src/adapters/crypto-node.js'
 import { readJournal } from '../../src/adapters/journal/read/read-journal.js'
 import { exportKeyring } from '../../src/adapters/keys/keyring.js'
+import { type Line, readLine } from '../../src/core/journal/vocabulary.js'
 import { verifyLedger } from '../../src/verify.js'
 import { sample } from '../support/draws.js'
 import { expectEvidence } from '../support/evidence.js'
@@ -17,6 +18,8 @@ import { POLICIES } from '../support/rig.js'
  */
 const SEAMS = sample(
   [
+    'before_declaration',
+    'after_declaration',
     'before_intent',
     'after_intent',
     'before_first_byte',
@@ -37,7 +40,7 @@ const SEAMS = sample(
     'before_evidence_sync',
     'after_evidence_sync',
   ],
-  7,
+  8,
 )
 /** Seams that come once per batch or segment are hit early, those of every call later. */
 const RARE = /seal|snapshot/
@@ -45,6 +48,9 @@ const BATCHED = /write|sync/
 const ROUNDS = Number(process.env.TORTURE_ROUNDS ?? 1)
 const CALLS = 200
 const CHILD = join(import.meta.dirname, '..', 'support', 'torture-child.mjs')
+
+const DECLARED =
+  '@id("declared") permit (principal, action == Action::"declared_refund", resource);\n'
 
 /** A small generator with a seed, so that a failing run can be run again. */
 function random(seed: number): () => number {
@@ -62,7 +68,7 @@ it('loses nothing, invents nothing and repeats nothing, wherever it is killed', 
   const seed = Number(process.env.TORTURE_SEED ?? Date.now() % 1_000_000)
   const next = random(seed)
   mkdirSync(join(dir, 'policies'))
-  writeFileSync(join(dir, 'policies', 'p.cedar'), POLICIES)
+  writeFileSync(join(dir, 'policies', 'p.cedar'), POLICIES + DECLARED)
   const run = (seam: string, hits: number, name: string) =>
     spawnSync(process.execPath, [CHILD, dir, seam, String(hits), String(CALLS), name], {
       encoding: 'utf8',
@@ -72,7 +78,7 @@ it('loses nothing, invents nothing and repeats nothing, wherever it is killed', 
   const kills = new Map<string, number>(SEAMS.map((seam) => [seam, 0]))
   for (let round = 0; round < ROUNDS; round++) {
     for (const seam of SEAMS) {
-      const most = RARE.test(seam) ? 2 : BATCHED.test(seam) ? 4 : 120
+      const most = RARE.test(seam) ? 2 : BATCHED.test(seam) ? 4 : /decl/.test(seam) ? 40 : 120
       const hits = 1 + Math.floor(next() * most)
       const child = run(seam, hits, `${seed}-${round}-${seam}`)
       if (child.signal === 'SIGKILL' && child.stdout.includes(`killed at ${seam}`)) {
@@ -85,9 +91,12 @@ it('loses nothing, invents nothing and repeats nothing, wherever it is killed', 
   expect(last.stdout).toBe('finished\n')
 
   const capsules = new Map<string, number>()
+  const read: Line[] = []
   let journal = ''
   for await (const { line, raw } of readJournal(join(dir, 'data', 'journal'))) {
     journal += `${Buffer.from(raw).toString('utf8').replace(/\n$/, '')}\n`
+    const known = readLine(line)
+    if (known !== null) read.push(known)
     if (line.type !== 'CAPSULE') continue
     const { action_id } = line.capsule as { action_id: string }
     capsules.set(action_id, (capsules.get(action_id) ?? 0) + 1)
@@ -119,10 +128,62 @@ it('loses nothing, invents nothing and repeats nothing, wherever it is killed', 
   expect(whole).toMatchObject({ status: 'valid', complete: { ok: true } })
   const wrong = results.filter(({ ok }) => !ok)
   expect(wrong.slice(0, 3)).toEqual([])
+  expectDeclared(read, sent)
   const kept = await expectEvidence(join(dir, 'data'))
   expect(kept.recovered).toBeGreaterThan(0)
   process.stdout.write(`${JSON.stringify(kept)}\n`)
 }, 900_000)
+
+/** No id twice, nothing sent before its declaration, and after a crash what was sent is known not to be known. */
+function expectDeclared(read: readonly Line[], sent: readonly string[]): void {
+  const submitted = read.filter((line) => line.type === 'IDP_SUBMITTED')
+  const ids = submitted.map(({ idp_id }) => idp_id)
+  expect(ids.length).toBeGreaterThan(0)
+  expect(ids.length - new Set(ids).size).toBe(0)
+  const dispatched = read.filter((line) => line.type === 'ACTION_DISPATCHED')
+  const declared = dispatched.filter(({ intent }) => intent !== undefined)
+  for (const { intent, seq } of declared) {
+    expect(submitted.find(({ event_id }) => event_id === intent?.event_id)?.seq).toBeLessThan(seq)
+  }
+  const recovered = new Set(
+    read.flatMap((line) =>
+      line.type === 'CAPSULE' && line.capsule['dev.capsulegate.recovered'] === true
+        ? [line.capsule.action_id]
+        : [],
+    ),
+  )
+  const results = read.filter((line) => line.type === 'ACTION_RESULT_RECORDED')
+  const orphans = declared.filter(({ action_id }) => recovered.has(action_id))
+  expect(results.map(({ action_id, result }) => [action_id, result]).sort()).toEqual(
+    orphans.map(({ action_id }) => [action_id, 'unconfirmed']).sort(),
+  )
+  const moved = new Set(
+    read.flatMap((line) => (line.type === 'STATE_TRANSITIONED' ? [line.action_id] : [])),
+  )
+  const unsaid = declared.filter(
+    ({ action_id }) =>
+      sent.includes(action_id) && !recovered.has(action_id) && !moved.has(action_id),
+  )
+  expect(unsaid).toEqual([])
+  // An id that stood in the journal when it came again was refused; one that did not was as good as new.
+  const told = new Map<string, number>()
+  const executed = new Set<string>()
+  for (const tried of lines('again.log')) {
+    const [id = '', code = ''] = tried.split(' ')
+    told.set(code, (told.get(code) ?? 0) + 1)
+    if (code === 'intent_duplicate' || code === 'executed') expect(ids).toContain(id)
+    if (code !== 'executed') continue
+    expect(executed).not.toContain(id)
+    executed.add(id)
+  }
+  process.stdout.write(
+    `${ids.length} declarations, ${orphans.length} recovered, again ${JSON.stringify([...told])}\n`,
+  )
+  // Calls at once may overtake each other on their way to their step.
+  const possible = ['intent_duplicate', 'executed', 'intent_step_stale']
+  expect([...told.keys()].filter((code) => !possible.includes(code))).toEqual([])
+  expect(told.get('intent_duplicate')).toBeGreaterThan(0)
+}
 
 function lines(name: string): string[] {
   return readFileSync(join(dir, name), 'utf8')

@@ -2,8 +2,8 @@
  * A gate in a process of its own, under load until a named seam kills it. The "tool" is a file it
  * appends to: what stands there was sent, whatever the gate remembers. Run by crash-torture.test.ts.
  */
-import { createHash } from 'node:crypto'
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeCrypto } from '../../dist/adapters/crypto-node.js'
 import { openGate } from '../../dist/app/open-gate.js'
@@ -21,6 +21,10 @@ tools:
       amount_cap: {amount: {lte: "500.00"}}
       known_currency: {currency: {in: [EUR, USD]}}
       daily: {count: {max: 1000000, window: 24h}}
+  declared_refund:
+    match: POST /v1/declared
+    args: {order: string}
+    intent: required
 `
 const read = readYaml(MANIFEST)
 const { manifest } = expand(read.tree)
@@ -36,9 +40,60 @@ const hit = (name) => {
 // The stores are written from a thread of their own, which brings its own crash points.
 Object.assign(process.env, { KILL_SEAM: seam, KILL_HITS: hits })
 
+/** Every run has an issuer and sessions of its own; ids of declarations are kept for the runs after it. */
+const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'm', alg: 'EdDSA', use: 'sig' }
+const [ISSUER, AUDIENCE] = ['https://mandates.example', 'urn:capsule-gate:torture']
+const jwt = (claims) => {
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const text = `${part({ alg: 'EdDSA', kid: 'm' })}.${part({ iss: ISSUER, aud: AUDIENCE, ...claims })}`
+  return `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`
+}
+/** One object for all, so that an id that came in any run may not come again in a later one. */
+const SO_ID = '5f0c1a52-7d0e-4a54-9a41-0f1d3c5b7a90'
+const now = Math.floor(Date.now() / 1000)
+const [sessionId, mandateId] = [randomUUID(), randomUUID()]
+const mandate = jwt({
+  sub: 'support-bot',
+  jti: mandateId,
+  iat: now,
+  exp: now + 3600,
+  session_id: sessionId,
+  so_id: SO_ID,
+  so_type: 'order',
+  cedar_actions: ['declared_refund'],
+  human_principal_id: 'alice',
+})
+let step = 0
+const declaration = (idp_id) => ({
+  kind: 'carried',
+  mandate,
+  intent: new TextEncoder().encode(
+    JSON.stringify({
+      idp_id,
+      session_id: sessionId,
+      so_id: SO_ID,
+      mandate_id: mandateId,
+      step_sequence: ++step,
+      requested_action: 'declared_refund',
+      declared_goal: { goal_id: randomUUID(), description: 'refund the order' },
+      reasoning_basis: { type: 'INSTRUCTION', description: `asked for under mandate ${mandateId}` },
+      confidence_level: 0.9,
+      hem_urgency: 'NONE',
+      timestamp: new Date().toISOString(),
+    }),
+  ),
+})
+
 const sha256 = (text) => createHash('sha256').update(text).digest('hex')
 const tool = openSync(join(dir, 'tool.log'), 'a')
 const acks = openSync(join(dir, 'acks.log'), 'a')
+const ids = openSync(join(dir, 'ids.log'), 'a')
+/** Ids of earlier runs, each tried once more: what came of it is for the parent to judge by the journal. */
+const earlier = readFileSync(join(dir, 'ids.log'), 'utf8')
+  .split('\n')
+  .filter((id) => id !== '')
+const again = openSync(join(dir, 'again.log'), 'a')
 
 const gate = await openGate({
   dir: join(dir, 'data'),
@@ -52,6 +107,19 @@ const gate = await openGate({
     issuers: [],
     certificates: new Map(),
     anonymous: false,
+    mandates: {
+      issuers: [
+        {
+          issuer: ISSUER,
+          audience: AUDIENCE,
+          jwks: { kind: 'static', set: { keys: [jwk] } },
+          agentClaim: 'sub',
+          algorithms: ['EdDSA'],
+          requireProof: false,
+        },
+      ],
+      agents: new Map(),
+    },
   },
   segmentBytes: 128 * 1024,
   snapshotEvery: 150,
@@ -81,16 +149,26 @@ const complete = () => ({
 })
 
 async function call(index) {
+  // Every third call declares what it does; a few of those bring an id of an earlier run.
+  const isDeclared = index % 3 === 2
+  const old = isDeclared && index % 9 === 8 ? earlier.pop() : undefined
+  const idp = old ?? randomUUID()
+  if (isDeclared && old === undefined) writeSync(ids, `${idp}\n`)
   const amount = ['5.00', '20.00', '150.00', '600.00'][index % 4]
   const body = new TextEncoder().encode(
-    JSON.stringify({ order: `o-${seed}-${index}`, currency: 'EUR', amount }),
+    JSON.stringify(
+      isDeclared
+        ? { order: `o-${seed}-${index}` }
+        : { order: `o-${seed}-${index}`, currency: 'EUR', amount },
+    ),
   )
   const answer = await gate.govern(
     {
       kind: 'http',
       method: 'POST',
       upstream: 'default',
-      target: '/v1/refunds',
+      target: isDeclared ? '/v1/declared' : '/v1/refunds',
+      ...(isDeclared ? { declared: declaration(idp) } : {}),
       headers: [['content-type', 'application/json']],
       body: { kind: 'read', bytes: body },
       tool: null,
@@ -116,6 +194,7 @@ async function call(index) {
       }
     },
   )
+  if (old !== undefined) writeSync(again, `${old} ${answer.code ?? answer.kind}\n`)
   if (answer.kind !== 'unrecorded') writeSync(acks, `${answer.actionId} ${answer.kind}\n`)
 }
 
@@ -127,4 +206,6 @@ for (let round = 0; round < 3; round++) {
 await gate.close()
 closeSync(tool)
 closeSync(acks)
+closeSync(ids)
+closeSync(again)
 writeSync(1, 'finished\n')

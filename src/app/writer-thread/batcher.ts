@@ -80,10 +80,11 @@ export function createBatcher(worker: Worker, now: () => number): Batcher {
         writes.push(write)
         writers.push({ resolve, reject })
         if (transfer !== undefined) transfers.push(...transfer)
-        if (withNext || batches.size > 0 || due) return
+        if (batches.size > 0 || due) return
+        updateRef()
+        if (withNext) return
         // Evidence and the line that goes with it are ordered in one turn and go together.
         due = true
-        updateRef()
         queueMicrotask(flushIfIdle)
       })
     },

@@ -57,7 +57,7 @@ export async function judge(begun: Begun, dispatch: Dispatch, parts: Parts): Pro
     parts.report({ level: 'error', event, actionId, detail })
     // Nothing was sent: `send` throws nothing but RecordUnavailable, and only before the first byte.
     // The declaration was to go with what could not be written.
-    if (reached.intent != null) await parts.state.unclaim(actionId)
+    if (reached.rule?.intent !== undefined) await parts.state.unclaim(actionId)
     return isUnrecorded
       ? unrecorded('record_unavailable', actionId, identified)
       : record(refuse({ ...reached, records: [] }, 'gate_failed'), parts)

@@ -10,6 +10,7 @@ import { evidenceRecord } from '../evidence/record.js'
 import { advance } from '../govern/advance.js'
 import { type Refused, refuse } from '../govern/exit.js'
 import { signed } from '../signed-event.js'
+import { refuseSession } from './refuse-session.js'
 import { stale, type Valid } from './validate.js'
 
 type New = Extract<Valid, { kind: 'new' }>
@@ -62,32 +63,19 @@ export async function commit(
     evidence.push(shown.part)
   }
   entries.push(entry)
-  const written = Promise.all([
+  const writing = [
     parts.evidence.put(evidenceRecord(admitted, evidence, parts), { withNext: true }),
     parts.journal.append(entries, { withNext: true }),
-  ]).then(() => undefined)
-  // Who writes next waits for it too; here a failure only gives the id back.
-  written.catch(() => parts.state.releaseIntent(actionId))
+  ]
+  const written = Promise.all(writing).then(() => undefined)
+  // Who writes next waits for it too; here a failure only gives the id back. Where the evidence alone failed the
+  // line still becomes durable, and until then the id is not free.
+  written.catch(async () => {
+    await Promise.allSettled(writing)
+    await parts.state.releaseIntent(actionId)
+  })
   await parts.seam('after_declaration')
   return { intent, mandate, eventId, digest, received: octets, written }
-}
-
-function refuseSession(
-  known: Admitted,
-  { sessionId: session_id }: Intent,
-  why: 'over' | 'idle' | 'foreign',
-  parts: Parts,
-): Refused {
-  switch (why) {
-    case 'over':
-      return refuse(known, 'session_over')
-    case 'foreign':
-      return refuse(known, 'intent_session_mismatch', { observed: 'of_another_agent' })
-    case 'idle': {
-      const beside = [signed('SESSION_CLOSED', { session_id, reason: 'idle' }, parts)]
-      return { ...refuse(known, 'session_over', { observed: why }), beside }
-    }
-  }
 }
 
 type Submitted = {

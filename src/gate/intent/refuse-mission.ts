@@ -1,25 +1,36 @@
 import type { MissionMismatch } from '../../core/intent/check.js'
 import type { Intent, Mandate } from '../../core/intent/model.js'
-import type { Session } from '../../ports/state.js'
 import type { Admitted, Parts } from '../context.js'
-import { type Refused, refuse } from '../govern/exit.js'
+import { RecordUnavailable, type Refused, refuse } from '../govern/exit.js'
 import { signed } from '../signed-event.js'
+import { refuseSession } from './refuse-session.js'
 
 /** §5.2 (g): answered with both missions, on record, and counted: too many in a session stop it. */
-export function refuseMission(
+export async function refuseMission(
   known: Admitted,
-  of: { readonly mandate: Mandate; readonly intent: Intent; readonly session: Session | null },
+  of: { readonly mandate: Mandate; readonly intent: Intent },
   mismatch: MissionMismatch,
   parts: Parts,
-): Refused {
-  const { mandate, intent, session } = of
+): Promise<Refused> {
+  const { mandate, intent } = of
   const { sessionId: session_id } = intent
+  const { actionId, at } = known
   const { agent } = known.agent
+  const counted = await parts.state.countMismatch({
+    sessionId: session_id,
+    agent,
+    actionId,
+    at: Date.parse(at),
+  })
+  if (counted.kind === 'session') return refuseSession(known, intent, counted.why, parts)
+  // A session that is not open yet begins here: what is counted is counted in it. Nothing is awaited before its line,
+  // which stands before any other of the session.
+  if (counted.opens) await opened(session_id, agent, parts)
   const event = signed(
     'IDP_MISSION_REF_MISMATCH_REJECTED',
     {
       event_id: parts.ids.actionId(),
-      action_id: known.actionId,
+      action_id: actionId,
       idp_id: intent.idpId,
       session_id,
       so_id: intent.soId,
@@ -29,18 +40,30 @@ export function refuseMission(
     },
     parts,
   )
-  // A session that is not open yet begins here: what is counted is counted in it.
-  const begins = session === null ? [signed('SESSION_OPENED', { session_id, agent }, parts)] : []
   const refused = refuse(
     known,
     'intent_mission_mismatch',
     { observed: mismatch.submitted_mission_ref ?? 'none' },
     { mismatch_detail: { ...mismatch } },
   )
-  const beside = [...begins, event]
-  const isTooOften = (session?.mismatches ?? 0) + 1 >= parts.intents.missionMismatches
-  const stops = isTooOften && session?.heldBy == null
-  return stops
+  const beside = [event]
+  const isTooOften = counted.mismatches >= parts.intents.missionMismatches
+  return isTooOften && (await mayStop(known, session_id, parts))
     ? { ...refused, beside, escalation: { why: 'mission_mismatches', intent } }
     : { ...refused, beside }
+}
+
+async function opened(session_id: string, agent: string, parts: Parts): Promise<void> {
+  try {
+    await parts.journal.append([signed('SESSION_OPENED', { session_id, agent }, parts)])
+  } catch (error) {
+    throw new RecordUnavailable(String(error))
+  }
+}
+
+/** Of many that are too many at once, one stops the session: people are asked once. */
+async function mayStop({ actionId }: Admitted, sessionId: string, parts: Parts): Promise<boolean> {
+  const claim = await parts.state.claim(`mismatches of ${sessionId}`, actionId)
+  if (claim.kind === 'held') return false
+  return ((await parts.state.session(sessionId))?.heldBy ?? null) === null
 }

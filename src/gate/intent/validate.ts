@@ -58,7 +58,7 @@ export async function validate(
   if (session !== null && intent.step <= session.lastStep) return stale(known, session)
   const mismatch = checkMission(intent, mandate)
   return mismatch?.code === 'IDP_MISSION_REF_MISMATCH'
-    ? refuseMission(known, { mandate, intent, session }, mismatch.mismatch, parts)
+    ? refuseMission(known, { mandate, intent }, mismatch.mismatch, parts)
     : { kind: 'new', intent, octets }
 }
 

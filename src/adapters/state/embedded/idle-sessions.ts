@@ -4,8 +4,8 @@ import type { Approvals } from './approvals.js'
 type Used = {
   readonly sessionId: string
   readonly usedAt: number
-  /** Ended by this process; the line that says so follows. */
-  ending: boolean
+  /** What closes it; the line that says so follows. */
+  ending: string | null
 }
 
 /** Which open sessions were not used for too long. While people are asked about one, its agent waits for them. */
@@ -15,11 +15,11 @@ export function createIdle(
   idleMs: number,
 ) {
   /** Ends the session where it is idle at that time; false: it is not, or it is being ended already. */
-  function end(sessionId: string, at: number): boolean {
+  function end(sessionId: string, at: number, by: string): boolean {
     const entry = open.get(sessionId)
-    if (entry === undefined || entry.ending || at - entry.usedAt <= idleMs) return false
+    if (entry === undefined || entry.ending !== null || at - entry.usedAt <= idleMs) return false
     if (approvals.openIn(sessionId) > 0) return false
-    entry.ending = true
+    entry.ending = by
     return true
   }
   return {
@@ -29,7 +29,7 @@ export function createIdle(
       const asked = approvals.openSessions()
       const from = new Map<string, number>()
       for (const { sessionId, usedAt, ending } of open.values()) {
-        if (!ending && !asked.has(sessionId)) from.set(sessionId, usedAt + idleMs + 1)
+        if (ending === null && !asked.has(sessionId)) from.set(sessionId, usedAt + idleMs + 1)
       }
       return from
     },

@@ -2,6 +2,8 @@ import type { LineOf } from '../../../core/journal/vocabulary.js'
 import type {
   CommitOutcome,
   CommitRequest,
+  MismatchOutcome,
+  MismatchRequest,
   Session,
   SessionOpening,
   Standing,
@@ -12,13 +14,17 @@ import type { Governed } from './governed.js'
 import { createIdle } from './idle-sessions.js'
 import { sortedValues } from './maps.js'
 import { createReplayIndex, replayKey } from './replay-index.js'
-import type { Entry, Folded } from './session-entry.js'
+import { createEntry, createFolded, type Entry, type Folded, sessionOf } from './session-entry.js'
 
 /** What was committed and has no line yet. */
 type Reserved = CommitRequest & { readonly key: string }
 
 /** How many recent commits are kept with their action, so that a caller whose connection broke finds it. */
 const RECENT = 4096
+
+/** What opens or closes a session where no action does. */
+const OPERATOR = 'operator'
+const TIMER = 'timer'
 
 export type Sessions = ReturnType<typeof createSessions>
 
@@ -35,6 +41,8 @@ export function createSessions(
   const over = createReplayIndex()
   const index = createReplayIndex()
   const reserved = new Map<string, Reserved>()
+  /** Sessions in which an action has begun something, other than a commit, that has no line yet. */
+  const begun = new Map<string, Entry>()
   /** Keys of what is reserved, and of what was committed last, with their actions. */
   const actions = new Map<string, string>()
 
@@ -46,12 +54,10 @@ export function createSessions(
   }
   const isClosed = (sessionId: string): boolean => over.has(replayKey('session', sessionId))
   const isOver = (sessionId: string): boolean =>
-    open.get(sessionId)?.ending === true || isClosed(sessionId)
+    open.get(sessionId)?.ending != null || isClosed(sessionId)
 
   function begin(sessionId: string, agent: string, usedAt: number): Entry {
-    const mandates = new Set<string>()
-    const flags = { stopped: false, ending: false }
-    const entry = { sessionId, agent, folded: null, lastStep: 0, usedAt, mandates, ...flags }
+    const entry = createEntry(sessionId, agent, usedAt)
     open.set(sessionId, entry)
     return entry
   }
@@ -60,15 +66,7 @@ export function createSessions(
   function foldedAt(sessionId: string, agent: string, at: string): Folded {
     const time = Date.parse(at)
     const entry = open.get(sessionId) ?? begin(sessionId, agent, time)
-    entry.folded ??= {
-      openedAt: at,
-      usedAt: at,
-      lastStep: 0,
-      mismatches: 0,
-      gap: null,
-      mandates: new Set(),
-      holds: [],
-    }
+    entry.folded ??= createFolded(at)
     if (entry.folded.usedAt < at) entry.folded.usedAt = at
     entry.usedAt = Math.max(entry.usedAt, time)
     return entry.folded
@@ -80,8 +78,10 @@ export function createSessions(
       const state = approvals.get(approvalId)?.state.kind
       if (state === 'pending' || (state === 'approved' && holds === 'session')) return approvalId
     }
-    return entry.folded?.gap ?? (entry.stopped ? entry.sessionId : null)
+    return entry.folded?.gap ?? (entry.stops > 0 ? entry.sessionId : null)
   }
+
+  const shown = (entry: Entry): Session => sessionOf(entry, heldBy(entry))
 
   function commit(request: CommitRequest): CommitOutcome {
     const { sessionId, agent, soId, idpId, step, mandateId, actionId, at } = request
@@ -90,20 +90,60 @@ export function createSessions(
     if (index.has(key) || isReserved(name)) {
       return { kind: 'duplicate', actionId: actions.get(name) ?? null }
     }
-    if (isOver(sessionId)) return { kind: 'session', why: 'over' }
+    const why = closedTo(request)
+    if (why !== null) return { kind: 'session', why }
     const known = open.get(sessionId)
-    if (known !== undefined && known.agent !== agent) return { kind: 'session', why: 'foreign' }
-    if (idle.end(sessionId, at)) return { kind: 'session', why: 'idle' }
     if (known !== undefined && step <= known.lastStep) return { kind: 'step', last: known.lastStep }
     const entry = known ?? begin(sessionId, agent, at)
+    const opens = takesOpening(entry, actionId)
     const presents = !entry.mandates.has(mandateId)
     entry.mandates.add(mandateId)
     entry.lastStep = step
     entry.usedAt = Math.max(entry.usedAt, at)
     reserved.set(actionId, { ...request, key: name })
     remember(name, actionId)
-    return { kind: 'committed', opens: known === undefined, presents, heldBy: heldBy(entry) }
+    return { kind: 'committed', opens, presents, heldBy: heldBy(entry) }
   }
+
+  /** Why it takes nothing from this agent now. Of many that find it idle, one closes it. */
+  function closedTo({ sessionId, agent, actionId, at }: MismatchRequest) {
+    if (isOver(sessionId)) return 'over'
+    const known = open.get(sessionId)
+    if (known === undefined) return null
+    if (known.agent !== agent) return 'foreign'
+    if (!idle.end(sessionId, at, actionId)) return null
+    begun.set(actionId, known)
+    return 'idle'
+  }
+
+  function takesOpening(entry: Entry, actionId: string): boolean {
+    if (entry.folded !== null || entry.opener !== null) return false
+    entry.opener = actionId
+    return true
+  }
+
+  function mismatch(request: MismatchRequest): MismatchOutcome {
+    const why = closedTo(request)
+    if (why !== null) return { kind: 'session', why }
+    const { sessionId, agent, actionId, at } = request
+    const entry = open.get(sessionId) ?? begin(sessionId, agent, at)
+    const opens = takesOpening(entry, actionId)
+    entry.mismatched.add(actionId)
+    begun.set(actionId, entry)
+    const mismatches = (entry.folded?.mismatches ?? 0) + entry.mismatched.size
+    return { kind: 'counted', opens, mismatches }
+  }
+
+  /** The action's lines were not written: another one opens the session, or it was never open. */
+  function opensNot(entry: Entry, actionId: string): void {
+    if (entry.opener === actionId) entry.opener = null
+    const isCommitted = [...reserved.values()].some(
+      ({ sessionId }) => sessionId === entry.sessionId,
+    )
+    const isUsed = entry.folded !== null || entry.mismatched.size > 0 || isCommitted
+    if (!isUsed && open.get(entry.sessionId) === entry) open.delete(entry.sessionId)
+  }
+
   const isReserved = (name: string): boolean => {
     const actionId = actions.get(name)
     return actionId !== undefined && reserved.get(actionId)?.key === name
@@ -111,13 +151,26 @@ export function createSessions(
 
   return {
     commit,
+    mismatch,
+    /** What an action that ended had begun without a line; its commit is taken back by `release`. */
+    abandon(actionId: string): void {
+      const entry = begun.get(actionId)
+      if (entry === undefined) return
+      begun.delete(actionId)
+      if (entry.ending === actionId) entry.ending = null
+      if (entry.mismatched.delete(actionId)) opensNot(entry, actionId)
+    },
     /** The step stays used: a later one may stand on it. The id may come again. */
     release(actionId: string): void {
       const gone = reserved.get(actionId)
       if (gone === undefined) return
       reserved.delete(actionId)
       actions.delete(gone.key)
-      forget(gone.sessionId)
+      const entry = open.get(gone.sessionId)
+      if (entry === undefined) return
+      // The line that was to present its mandate is not there: the next call presents it.
+      if (entry.folded?.mandates.has(gone.mandateId) !== true) entry.mandates.delete(gone.mandateId)
+      opensNot(entry, actionId)
     },
     committed(soId: string, idpId: string): { readonly actionId: string | null } | null {
       const key = replayKey(soId, idpId)
@@ -129,23 +182,26 @@ export function createSessions(
       if (isOver(sessionId)) return 'over'
       const known = open.get(sessionId)
       if (known !== undefined) return known.agent === agent ? 'open' : 'foreign'
-      begin(sessionId, agent, at)
+      takesOpening(begin(sessionId, agent, at), OPERATOR)
       return 'opened'
     },
-    releaseOpening: forget,
-    closeIdle: idle.end,
+    releaseOpening(sessionId: string): void {
+      const entry = open.get(sessionId)
+      if (entry !== undefined) opensNot(entry, OPERATOR)
+    },
+    closeIdle: (sessionId: string, at: number): boolean => idle.end(sessionId, at, TIMER),
     idleFrom: idle.from,
     stop(sessionId: string): void {
       const entry = open.get(sessionId)
-      if (entry !== undefined) entry.stopped = true
+      if (entry !== undefined) entry.stops++
     },
     get: (sessionId: string): Session | null => {
       const entry = open.get(sessionId)
-      return entry === undefined || entry.ending ? null : shown(entry)
+      return entry === undefined || entry.ending !== null ? null : shown(entry)
     },
     all: (): Session[] =>
       sortedValues(open)
-        .filter(({ ending }) => !ending)
+        .filter(({ ending }) => ending === null)
         .map(shown)
         .sort(oldestFirst),
     isOver,
@@ -157,8 +213,9 @@ export function createSessions(
     },
     sizes: () => ({ ids: index.size(), bytes: index.bytes() + over.bytes(), open: open.size }),
 
+    // A line that was on its way when its session was closed does not open it again.
     opened({ session_id, agent, at }: LineOf<'SESSION_OPENED'>): void {
-      foldedAt(session_id, agent, at)
+      if (!isClosed(session_id)) foldedAt(session_id, agent, at)
     },
     used(sessionId: string, at: string): void {
       const entry = open.get(sessionId)
@@ -168,17 +225,17 @@ export function createSessions(
       open.delete(session_id)
       over.add(replayKey('session', session_id))
     },
-    resumed({ session_id, at }: LineOf<'SESSION_RESUMED'>): void {
+    /** Of what stopped it before or since, and of which people are asked apart, nobody has said anything. */
+    resumed({ session_id, approval_id, at }: LineOf<'SESSION_RESUMED'>): void {
       const entry = open.get(session_id)
-      if (entry === undefined) return
-      entry.stopped = false
-      if (entry.folded === null) return
+      if (entry?.folded == null) return
       const folded = foldedAt(session_id, entry.agent, at)
       folded.gap = null
       folded.mismatches = 0
-      folded.holds = folded.holds.filter(({ holds }) => holds === 'call')
+      folded.holds = folded.holds.filter(({ approvalId }) => approvalId !== approval_id)
     },
     presented({ session_id, agent, mandate_id, at }: LineOf<'MANDATE_PRESENTED'>): void {
+      if (isClosed(session_id)) return
       foldedAt(session_id, agent, at).mandates.add(mandate_id)
       open.get(session_id)?.mandates.add(mandate_id)
     },
@@ -195,13 +252,17 @@ export function createSessions(
       const entry = open.get(session_id)
       if (entry !== undefined) entry.lastStep = Math.max(entry.lastStep, step)
     },
-    mismatched({ session_id, at }: LineOf<'IDP_MISSION_REF_MISMATCH_REJECTED'>): void {
-      const agent = open.get(session_id)?.agent
-      if (agent !== undefined) foldedAt(session_id, agent, at).mismatches++
+    mismatched(line: LineOf<'IDP_MISSION_REF_MISMATCH_REJECTED'>): void {
+      const entry = open.get(line.session_id)
+      entry?.mismatched.delete(line.action_id)
+      // Its SESSION_OPENED stands before it, or the session is over.
+      if (entry?.folded != null) foldedAt(entry.sessionId, entry.agent, line.at).mismatches++
     },
     gap({ session_id, record }: LineOf<'IDP_COMMITMENT_GAP'>): void {
-      const folded = open.get(session_id)?.folded
-      if (folded != null) folded.gap = record.state_transition_id
+      const entry = open.get(session_id)
+      if (entry === undefined) return
+      if (entry.stops > 0) entry.stops--
+      if (entry.folded !== null) entry.folded.gap = record.state_transition_id
     },
     asked({ session_id, approval_id, holds }: LineOf<'APPROVAL_OPENED'>): void {
       const folded = session_id === undefined ? null : open.get(session_id)?.folded
@@ -228,6 +289,7 @@ export function createSessions(
     load(dump: SessionDump): void {
       open.clear()
       reserved.clear()
+      begun.clear()
       actions.clear()
       for (const { sessionId, agent, mandates, holds, ...rest } of dump.open) {
         const entry = begin(sessionId, agent, Date.parse(rest.usedAt))
@@ -245,32 +307,11 @@ export function createSessions(
     const entry = open.get(sessionId)
     return entry !== undefined && !isOver(sessionId) && heldBy(entry) === null
   }
-  /** A session that no line speaks of, and nothing committed needs. */
-  function forget(sessionId: string): void {
-    if (open.get(sessionId)?.folded !== null) return
-    const isNeeded = [...reserved.values()].some((each) => each.sessionId === sessionId)
-    if (!isNeeded) open.delete(sessionId)
-  }
   function stillOpen({ holds }: Folded): Folded['holds'] {
     return holds.filter(({ approvalId }) => {
       const approval = approvals.get(approvalId)
       return approval !== null && approval.state.kind !== 'closed'
     })
-  }
-  function shown(entry: Entry): Session {
-    const { sessionId, agent, folded, lastStep, mandates } = entry
-    const usedAt = new Date(entry.usedAt).toISOString()
-    return {
-      sessionId,
-      agent,
-      openedAt: folded?.openedAt ?? usedAt,
-      usedAt,
-      lastStep,
-      mismatches: folded?.mismatches ?? 0,
-      gap: folded?.gap ?? null,
-      mandates: [...mandates],
-      heldBy: heldBy(entry),
-    }
   }
 }
 

@@ -167,10 +167,15 @@ export function createEmbeddedState(options: {
     async unclaim(by) {
       claims.release(by)
       approvals.opensNot(by)
+      sessions.abandon(by)
     },
     commitIntent: async (request) => {
       latest = Math.max(latest, request.at)
       return sessions.commit(request)
+    },
+    countMismatch: async (request) => {
+      latest = Math.max(latest, request.at)
+      return sessions.mismatch(request)
     },
     releaseIntent: async (actionId) => sessions.release(actionId),
     committed: async (soId, idpId) => sessions.committed(soId, idpId),
