@@ -15,6 +15,7 @@ import { detached, type Event, type Link, readConcluded, readEvent } from './lin
 import { type Before, createLinkage } from './linkage.js'
 import { createMissing } from './missing.js'
 import { createSeals } from './seals.js'
+import { createAudits } from './session-audits.js'
 import { createSessions } from './sessions.js'
 
 export type JournalOptions = {
@@ -57,6 +58,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
   const actions = createActions(crypto, fromStart)
   const humans = createHumans(fromStart)
   const sessions = createSessions(crypto)
+  const audits = createAudits(crypto)
   const commitments = createCommitments(keys, crypto, missing, fromStart)
   const given = createGivenHead(head, keys, crypto, missing)
   const linkage = createLinkage(crypto, begin)
@@ -81,6 +83,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
 
   function obey(event: Event, link: Link, raw: Uint8Array, findings: Findings): void {
     const stands = events.check(link, event, findings)
+    audits.event(event)
     switch (event.type) {
       case 'HEAD':
         heads.check(link, event, raw, findings)
@@ -131,6 +134,9 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
       case 'SESSION_CLOSED':
         sessions.closed(event)
         break
+      case 'SESSION_AUDITED':
+        audits.audited(event, fromStart(), findings)
+        break
       case 'SESSION_RESUMED':
         sessions.resumed(event, findings)
         break
@@ -171,6 +177,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
   }
 
   function readCapsule(line: JsonObject, link: Link, findings: Findings): void {
+    audits.capsule(line, link)
     const concluded = readConcluded(line, link)
     if (concluded === null) return
     actions.concluded(concluded, findings)
@@ -231,6 +238,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
           ...(actions.begunBefore() > 0 ? ['actions_begun_before'] : []),
           ...(humans.begunBefore() > 0 ? ['approvals_begun_before'] : []),
           ...(commitments.declaredBefore() > 0 ? ['declarations_before'] : []),
+          ...(audits.notDerived() > 0 ? ['session_audits'] : []),
           ...(beginning?.kind === 'start' ? [] : ['halts_before']),
           ...(adopted ? ['lines_before_adoption'] : []),
           ...(events.accepted() > 0 ? ['unsigned_lines_adopted'] : []),
