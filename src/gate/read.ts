@@ -11,6 +11,7 @@ import type { Parts, World } from './context.js'
 import { type AbsentEvidence, absentEvidence, findEvidence, knownDue } from './evidence/find.js'
 import type { EvidenceWatch } from './evidence/watch.js'
 import { type ActionLines, findAction } from './find-action.js'
+import { type IntentPage, type IntentQuery, readIntents } from './intent/read-intents.js'
 import { type Check, checksOf, watchVerification } from './operate/checks.js'
 
 export type ShownDocument =
@@ -43,6 +44,8 @@ export type Read = Pick<
     evidence(id: string): Promise<Found<readonly EvidencePart[]>>
     /** What must have evidence of an action, or of a digest itself, and has none. */
     absentEvidence(id: string): Promise<readonly AbsentEvidence[]>
+    /** What agents declared. */
+    intents(query: IntentQuery): Promise<IntentPage>
     checks(): readonly Check[]
     /** Of older segments, which are verified in the background. */
     verification(): Check
@@ -85,6 +88,7 @@ export function createRead(parts: Parts, watch: EvidenceWatch): Read {
     evidence: (id) => findEvidence(id, evidence),
     absentEvidence: async (id) =>
       absentEvidence(await knownDue(id, parts), evidence, watch.erasure),
+    intents: (query) => readIntents(query, parts),
     keys: parts.keys,
     head: () => journal.head(),
     lines: (from) => journal.lines(from),

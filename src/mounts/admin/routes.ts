@@ -13,6 +13,7 @@ import { events } from './routes/events.js'
 import { evidenceByAction, evidenceErase } from './routes/evidence.js'
 import { haltCreate, haltDelete, haltList } from './routes/halts.js'
 import { livez, readyz } from './routes/health.js'
+import { intentList } from './routes/intents.js'
 import { keys } from './routes/keys.js'
 import { metrics } from './routes/metrics.js'
 import { closeItems, openItems } from './routes/open-items.js'
@@ -49,5 +50,6 @@ export const ROUTES: readonly Route[] = [
   outcomeCreate,
   evidenceByAction,
   evidenceErase,
+  intentList,
   openApi(() => ROUTES),
 ]
