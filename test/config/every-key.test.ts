@@ -110,12 +110,6 @@ const identity: Reach = (config) => {
     certificates: [...certificates],
   }
 }
-/** Carried in the configuration; what reads it is a part of its own. */
-const carried: Reach = ({ intent, sessions, approvals }) => ({
-  intent,
-  sessions,
-  openPerSession: approvals.open_per_session,
-})
 const limits: Reach = (config) => limitsOf(config)
 const routes: Reach = (config) => routesOf(config)
 const tls: Reach = (config) => tlsOf(config)
@@ -356,10 +350,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     event_loop_delay_ms: row(limits, [10, 20]),
     drain_seconds: row(waitsForCalls, [0, 3]),
   }),
-  'intent.pii': row(carried, ['reject', 'flag']),
-  'intent.skew_seconds': row(carried, [1, 2]),
-  'intent.mission_mismatches': row(carried, [1, 2]),
-  'sessions.idle_seconds': row(carried, [1, 2]),
+  'intent.pii': row(gate, ['reject', 'flag']),
+  'intent.skew_seconds': row(gate, [1, 2]),
+  'intent.mission_mismatches': row(gate, [1, 2]),
+  'intent.audit_accessible': row(gate, [true, false]),
+  'sessions.idle_seconds': row(gate, [1, 2]),
   'journal.segment_bytes': row(gate, [65_536, 65_537]),
   'journal.head_file': row(gate, ['a', 'b']),
   'evidence.master_key_file': row(gate, ['a', 'b']),
@@ -374,7 +369,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   ...under('passthrough[].', route),
   ...under('websocket[].', route),
   'approvals.open_per_agent': row(gate, [1, 2]),
-  'approvals.open_per_session': row(carried, [1, 2]),
+  'approvals.open_per_session': row(gate, [1, 2]),
   'approvals.enabled': row(gate, [false, true]),
   ...under('approvals.sources.*.', {
     secret_env: row(deciders, ['WHSEC_A', 'WHSEC_B']),

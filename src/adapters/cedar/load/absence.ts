@@ -75,8 +75,7 @@ function collectPassed(expr: Expr, effect: Effect, optional: Optional, out: Set<
   const visit = (child: Expr, as: Effect): void => collectPassed(child, as, optional, out)
   switch (node.op) {
     case 'has': {
-      const path = optionalIn(node, optional)
-      if (path !== null && effect !== 'holds') out.add(path)
+      if (effect !== 'holds') for (const path of optionalIn(node, optional)) out.add(path)
       if (node.path === null) visit(node.left, 'either')
       return
     }
@@ -92,9 +91,8 @@ function collectPassed(expr: Expr, effect: Effect, optional: Optional, out: Set<
       const tested = presenceTests(node.if)
       if (tested === null) visit(node.if, 'either')
       else if (!isShut(node.else, effect)) {
-        for (const test of tested) {
-          const path = optionalIn(test, optional)
-          if (path !== null && optional.get(path)?.argument === null) out.add(path)
+        for (const path of tested.flatMap((test) => optionalIn(test, optional))) {
+          if (optional.get(path)?.argument === null) out.add(path)
         }
       }
       visit(node.then, effect)
@@ -131,8 +129,12 @@ function isShut(expr: Expr, effect: Effect): boolean {
   return value === (effect === 'passes')
 }
 
-function optionalIn({ path }: Has, optional: Optional): string | null {
-  const [variable, ...names] = path ?? []
-  const found = names.join('.')
-  return variable === 'context' && optional.has(found) ? found : null
+/** What of it may be absent: `context has idp.reasoning_basis` tests two steps. */
+function optionalIn({ left, path }: Has, optional: Optional): readonly string[] {
+  const base = read(left)
+  if (path === null || base.op !== 'path' || path[0] !== 'context') return []
+  return path
+    .map((_, index) => path.slice(1, index + 1).join('.'))
+    .slice(base.path.length)
+    .filter((tested) => optional.has(tested))
 }
