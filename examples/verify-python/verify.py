@@ -1,18 +1,20 @@
 """Checks journals of capsule-gate without any code of capsule-gate: python3 verify.py --keys keyring.json JOURNAL
 Needs Python 3.9 and the `openssl` command (3.0 or later). A JOURNAL is the text of all segments in their order; '-' is
 standard input. Exit code: 0 whole, 1 broken, 3 nothing is wrong but something is missing, 2 the check could not run.
-Checked: each line is strict JSON and linked to the line before it; the signatures of capsules and events; heads and what
+Checked: each line is strict JSON and linked to the line before it; signatures of capsules, events, commitments; heads and what
 they count; seals, their roots and counts; the adoption of a journal of version 1; with --head, heads kept elsewhere.
-Not checked: what capsules say (Class 1), members of other lines, actions and how they were concluded, halts, people and
-their votes, evidence, weak keys in the keyring. `capsule-gate verify` checks those; docs/verify.md explains them all.
+Not checked: what capsules say (Class 1), members of other lines, actions and how they were concluded, halts, sessions,
+people and their votes, evidence, weak keys in the keyring. `capsule-gate verify` checks those; docs/verify.md explains them all.
 """
 import argparse, base64, contextlib, decimal, functools, hashlib, json, pathlib, re, subprocess, sys, tempfile
 
 SIGNED = set("""ADOPTED APPROVAL_OPENED APPROVAL_REMINDER APPROVAL_VOTED CONFIG_CHANGED DECISION_LOST EVIDENCE_ERASED
-    EVIDENCE_ERASING GRANT_ISSUED GRANT_REVOKED HALT HEAD ITEM_CLOSED REFUSAL_LIFTED RESUME SEGMENT_SEALED
-    TOOLS_PINNED TOOL_ACCEPTED TOOL_CHANGED WEBHOOK_DEAD WEBHOOK_DISABLED WEBHOOK_ENABLED""".split())
-UNSIGNED = set("""ACTION_DISPATCHED APPROVAL_JOINED CAPSULE REFUSALS_DROPPED REFUSAL_REPEATED REPLAYED SERVER_ASKED
-    SERVER_FAULT""".split())
+    EVIDENCE_ERASING GRANT_ISSUED GRANT_REVOKED HALT HEAD IDP_MISSION_REF_MISMATCH_REJECTED IDP_SUBMITTED ITEM_CLOSED
+    MANDATE_PRESENTED MANDATE_REVOKED MISSION_SET OBJECT_SET REFUSAL_LIFTED RESUME SEGMENT_SEALED SESSION_AUDITED SESSION_CLOSED
+    SESSION_OPENED SESSION_RESUMED TOOLS_PINNED TOOL_ACCEPTED TOOL_CHANGED WEBHOOK_DEAD WEBHOOK_DISABLED
+    WEBHOOK_ENABLED""".split())
+UNSIGNED = set("""ACTION_DISPATCHED ACTION_RESULT_RECORDED APPROVAL_JOINED CAPSULE CEDAR_DENY_RECORDED IDP_COMMITMENT_GAP
+    IDP_COMMITMENT_VERIFIED REFUSALS_DROPPED REFUSAL_REPEATED REPLAYED SERVER_ASKED SERVER_FAULT STATE_TRANSITIONED""".split())
 HEAD = ["upto", "hash", "time", "lines", "capsules"]; SEAL = ["segment", "size", "root"] + HEAD + ["counts"]
 HASH, AT = re.compile("[0-9a-f]{64}"), re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 # How a capsule's protected header begins: the CBOR map {1: -8, 3: content type, 4: key id, 15: claims}.
@@ -76,6 +78,11 @@ def event_fault(line, keys):  # signed is a fixed first line, and the canonical 
     name = "head" if line["type"] in ("HEAD", "SEGMENT_SEALED") else "event"
     return fault and (f"{name}_key_unknown" if fault == "kid_unknown" else f"{name}_signature")
 
+def commitment_fault(record, keys):  # signed is the canonical JSON of its other members
+    signed = canonical({name: record[name] for name in record if name != "kernel_signature"}).encode()
+    fault = signature_fault(keys, "event", record["kid"], signed, record["kernel_signature"])
+    return fault and ("event_key_unknown" if fault == "kid_unknown" else "commitment_signature")
+
 def capsule_fault(line, keys):  # COSE_Sign1 (RFC 9052): signed is ["Signature1", protected header, h'', payload] in CBOR
     def byte_string(data):
         start, width = (b"\x58", 1) if len(data) < 256 else (b"\x59", 2) if len(data) < 65536 else (b"\x5a", 4)
@@ -137,6 +144,7 @@ def check_journal(text, keys, heads):  # the last head that holds, and findings:
             last, hashes[seq] = line, hashlib.sha256(b"\0" + row).hexdigest()
             # Its signature holds. An ADOPTED line accepts lines of version 1 without one, by their numbers.
             fault = capsule_fault(line, keys) if kind == "CAPSULE" else None
+            fault = commitment_fault(line["record"], keys) if kind.startswith("IDP_COMMITMENT_") else fault
             if kind in SIGNED and (is_head or {"kid", "sig"} <= line.keys()):
                 fault = event_fault(line, keys)
             elif kind in SIGNED:
@@ -189,8 +197,8 @@ try:
         statuses.add(status := "broken" if broken else "cannot_tell" if findings else "whole")
         shown = [{"line": number, "code": code, "detail": about} for number, code, about in broken or findings]
         if options.json:
-            print(json.dumps({"file": path, "status": status, "findings": shown,
-                              "head": head and {"upto": head["upto"], "time": head["time"]}}))
+            told = head and {name: head[name] for name in ("upto", "time")}
+            print(json.dumps({"file": path, "status": status, "findings": shown, "head": told}))
         elif status == "whole":
             print("{}: whole up to head {upto} of {time}, {lines} lines, {capsules} capsules".format(path, **head))
         else:

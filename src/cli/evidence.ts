@@ -46,11 +46,18 @@ export function register(program: Command): void {
 
   add('show', 'decrypt the private record of an action')
     .argument('<id>', 'an action_id, or the evidence_digest of a line')
-    .action(async (id: string, options: Options) => {
+    .option('--external-auditor', 'also what restricted declarations say; not with --url')
+    .action(async (id: string, options: Options & { externalAuditor?: boolean }) => {
+      const { externalAuditor = false } = options
+      if (externalAuditor && namesGate(options)) {
+        throw new UsageError('--external-auditor reads the folder; a running gate has /v1/intents')
+      }
       const path = `/v1/evidence/${encodeURIComponent(id)}`
       const found = namesGate(options)
         ? await callAdmin<Shown>(options, 'GET', path)
-        : await withData(options, ASK, (data) => fromFolder(data, options.data, id))
+        : await withData(options, ASK, (data) =>
+            fromFolder(data, options.data, id, externalAuditor),
+          )
       printResult(options, found, () => describe(found))
     })
 
@@ -103,7 +110,12 @@ async function confirmed(scope: ErasureScope): Promise<boolean> {
   return answer.trim() === 'yes'
 }
 
-async function fromFolder(data: OpenedFolder, folder: string, action_id: string): Promise<Shown> {
+async function fromFolder(
+  data: OpenedFolder,
+  folder: string,
+  action_id: string,
+  all: boolean,
+): Promise<Shown> {
   const found = await findEvidence(action_id, data.evidence)
   if (found.state === 'damaged') throw new Error(`the evidence is damaged: ${found.detail}`)
   const erasures = createErasures()
@@ -117,16 +129,19 @@ async function fromFolder(data: OpenedFolder, folder: string, action_id: string)
   }
   const absent = await absentEvidence(due, data.evidence, erasures.of)
   if (found.state !== 'present') throw new Error(describeAbsent(action_id, absent))
-  return { action_id, parts: found.value.map(shown), absent }
+  return { action_id, parts: found.value.map((part) => shown(part, all)), absent }
 }
 
 const describe = ({ action_id, parts, absent }: Shown): string[] => [
   plain(action_id),
-  ...parts.flatMap(({ kind, name, digest, value, bytes }) => {
-    const text = bytes === undefined ? JSON.stringify(value, null, 2) : `base64 ${bytes}`
+  ...parts.flatMap(({ kind, name, digest, value, bytes, withheld }) => {
+    const text = bytes === undefined ? JSON.stringify(value ?? null, null, 2) : `base64 ${bytes}`
+    const less =
+      withheld === undefined ? [] : [`  withheld (restricted): ${plain(withheld.join(', '))}`]
     return [
       `${plain(kind)}${name === null ? '' : ` ${plain(name)}`}  ${digest}`,
       ...text.split('\n').map((line) => `  ${plain(line)}`),
+      ...less,
     ]
   }),
   ...absent.map(({ member, digest, state, line }) => {

@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Registers>>> = {
   ledger: () => import('./ledger/ledger.js'),
   journal: () => import('./journal.js'),
   evidence: () => import('./evidence.js'),
+  session: () => import('./session.js'),
   approvals: () => import('./approvals.js'),
   halt: () => import('./halt.js'),
   resume: () => import('./halt.js'),

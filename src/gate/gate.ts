@@ -26,6 +26,7 @@ import type { GateReport, Parts, World } from './context.js'
 import { type Backlog, watchEvidence } from './evidence/watch.js'
 import { identify } from './govern/begin.js'
 import { govern } from './govern/govern.js'
+import { auditSessions } from './intent/audit-sessions.js'
 import { startIdle } from './intent/idle.js'
 import { createMemory, DEFAULT_MEMORY, type Memory, type MemoryLimits } from './memory.js'
 import { closeSession, type SessionClosing } from './operate/close-session.js'
@@ -95,6 +96,8 @@ export type Gate = {
   revokeStanding(grant: string, by: string): Promise<void>
   /** Does what is due now, of approvals and idle sessions; timers do the same when the nearest deadline passes. */
   expireDue(): Promise<void>
+  /** Resolves when each session that is closed so far has its audit record. */
+  sessionsAudited(): Promise<void>
   /** How the mount sends calls of tools that say `on_approval: dispatch`; runs those already approved. */
   dispatchApproved(dispatchOf: BackgroundDispatch): Promise<void>
   /** Ends open permits as cut, stops the timer, and waits for what it began. */
@@ -165,6 +168,7 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
   await runDue()
   const background = createBackground(parts)
   const watch = watchEvidence(parts, boot.backlog)
+  const auditor = auditSessions(parts, boot.backlog)
   const faults = createFaults(parts)
   const permits = createPermits(parts)
   const limit = limitUngated(parts)
@@ -195,12 +199,14 @@ export async function startGate(boot: Boot): Promise<{ gate: Gate; parts: Parts 
       raiseGeneration()
     },
     expireDue: runDue,
+    sessionsAudited: auditor.settled,
     dispatchApproved: background.register,
     async stop() {
       await permits.stop()
       await limit.stop()
       await watch.stop()
       await idle.stop()
+      await auditor.stop()
       await expiry.stop()
       await background.idle()
       await faults.stop()

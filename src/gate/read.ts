@@ -18,6 +18,7 @@ import {
   type OpenTransitions,
   openTransitions,
 } from './intent/open-transitions.js'
+import { type IntentPage, type IntentQuery, readIntents } from './intent/read-intents.js'
 import { type Check, checksOf, watchVerification } from './operate/checks.js'
 
 export type ShownDocument =
@@ -68,6 +69,8 @@ export type Read = Pick<
     evidence(id: string): Promise<Found<readonly EvidencePart[]>>
     /** What must have evidence of an action, or of a digest itself, and has none. */
     absentEvidence(id: string): Promise<readonly AbsentEvidence[]>
+    /** What agents declared. */
+    intents(query: IntentQuery): Promise<IntentPage>
     checks(): readonly Check[]
     /** Of older segments, which are verified in the background. */
     verification(): Check
@@ -118,6 +121,7 @@ export function createRead(parts: Parts, watch: EvidenceWatch): Read {
     evidence: (id) => findEvidence(id, evidence),
     absentEvidence: async (id) =>
       absentEvidence(await knownDue(id, parts), evidence, watch.erasure),
+    intents: (query) => readIntents(query, parts),
     keys: parts.keys,
     head: () => journal.head(),
     lines: (from) => journal.lines(from),

@@ -61,9 +61,9 @@ async function differences(cases: readonly Tampering[], { keys, head }: Given) {
 }
 
 describe('verify.py as a text', () => {
-  it('has at most 200 lines, none too long to read', () => {
+  it('has at most 210 lines, none too long to read', () => {
     const lines = SOURCE.trimEnd().split('\n')
-    expect(lines.length).toBeLessThanOrEqual(200)
+    expect(lines.length).toBeLessThanOrEqual(210)
     expect(lines.filter((line) => line.length > 130)).toEqual([])
   })
 

@@ -83,6 +83,7 @@ export const SMALLEST: Sample = {
   CAPSULE: { statement: 'agent_action', capsule: CAPSULE, protected: 'AA', signature: 'AA' },
   SESSION_OPENED: { session_id: 's-1', agent: 'bot' },
   SESSION_CLOSED: { session_id: 's-1', reason: 'idle' },
+  SESSION_AUDITED: { session_id: 's-1', whole: true, audit_digest: sha('audit') },
   SESSION_RESUMED: { session_id: 's-1', approval_id: 'a-1' },
   MANDATE_PRESENTED: {
     mandate_id: 'm-1',

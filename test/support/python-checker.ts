@@ -72,7 +72,7 @@ export async function checkWithPython(
 
 /** What verify.py checks too. Class 1, actions, halts and people have other codes. */
 const SHARED =
-  /^(not_strict_json|journal_.+|signature_.+|statement_type_mismatch|event_.+|head_.+|seal_.+|given_.+)$/
+  /^(not_strict_json|journal_.+|signature_.+|statement_type_mismatch|event_.+|head_.+|seal_.+|given_.+|commitment_signature)$/
 /** The members of a line by its type, which verify.py reads of these three only. */
 const isShape = ({ code, detail = '' }: Finding): boolean =>
   code === 'journal_line_malformed' &&

@@ -39,6 +39,8 @@ const NOT_CHECKED: Readonly<Record<string, string>> = {
     'whether there were later lines: only a later head, seen elsewhere, would tell (--head)',
   actions_begun_before: 'dispatches in lines that are not here, of effects that are',
   approvals_begun_before: 'requests and votes in lines that are not here, of decisions that are',
+  declarations_before: 'declarations in lines that are not here, of calls that are',
+  session_audits: 'audit records of sessions that began in lines that are not here',
   halts_before: 'halts that were given in lines that are not here',
   lines_before_adoption: 'lines of version 1: no head covered them when they were written',
   unsigned_lines_adopted: 'lines of version 1 without signature, which an operator accepted',

@@ -29,6 +29,7 @@ const DECLARED: {
   MISSION_SET: ['evidence_digest'],
   OBJECT_SET: ['evidence_digest'],
   IDP_SUBMITTED: ['evidence_digest'],
+  SESSION_AUDITED: [],
   SESSION_RESUMED: [],
   IDP_MISSION_REF_MISMATCH_REJECTED: [],
   CEDAR_DENY_RECORDED: [],
@@ -78,6 +79,8 @@ export function documentDigestsOf(line: Line): readonly EvidenceDigest[] {
       ]
     case 'TOOLS_PINNED':
       return line.tools.flatMap(({ tool, definition }) => named(`tools ${tool}`, definition))
+    case 'SESSION_AUDITED':
+      return named('audit_digest', line.audit_digest)
     case 'TOOL_CHANGED':
       return named('seen', line.seen)
     default:

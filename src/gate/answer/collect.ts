@@ -2,6 +2,7 @@ import type { Agent } from '../../core/call/agent.js'
 import type { Call } from '../../core/call/call.js'
 import type { EvidencePart } from '../../ports/evidence.js'
 import type { Known, Parts } from '../context.js'
+import { quotesRestricted } from '../evidence/restricted.js'
 import { findAction } from '../find-action.js'
 import { cedarRecord, denyDetails } from '../govern/authorize.js'
 import { begin } from '../govern/begin.js'
@@ -64,7 +65,12 @@ function judgeAgain(
   const mode = modeOf(world, loaded?.manifest)
   const denied = decision.kind === 'deny' && mode === 'enforce'
   if (decision.kind !== 'error' && !denied) return null
-  const { entry, part } = cedarRecord(decision, mode, world, parts)
+  const { entry, part } = cedarRecord(
+    decision,
+    { mode, world },
+    parts,
+    evidence.some(quotesRestricted),
+  )
   const known: Known = { ...begun, mode, records: [entry], evidence: [part] }
   if (decision.kind === 'error') {
     const { detail, errorClass } = decision

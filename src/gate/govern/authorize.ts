@@ -3,7 +3,6 @@ import { olderDigests } from '../../core/call/digest.js'
 import type { ConstraintRecord, Mode } from '../../core/capsule/model.js'
 import { policyIntent, policyMandate } from '../../core/intent/policy-view.js'
 import { jsonDigest } from '../../core/json/build.js'
-import type { Plain } from '../../core/json/value.js'
 import type { Args } from '../../core/manifest/route/read-result.js'
 import type { EvidencePart } from '../../ports/evidence.js'
 import type { CedarValue, PolicyDecision, PolicyRequest } from '../../ports/policy.js'
@@ -12,6 +11,7 @@ import { replayOf } from '../answer/replay.js'
 import { closing, findItem } from '../approval/find.js'
 import { findStanding } from '../approval/standing.js'
 import type { Authorized, Constrained, Item, Parts, World } from '../context.js'
+import { RESTRICTED } from '../evidence/restricted.js'
 import { demandsPerson } from '../intent/demands-person.js'
 import { advance } from './advance.js'
 import { type Details, type Exit, type Refused, refuse } from './exit.js'
@@ -136,7 +136,8 @@ export function decide(constrained: Constrained, granted: boolean): PolicyDecisi
 }
 
 function withDecision(known: Constrained, decision: PolicyDecision, parts: Parts): Constrained {
-  const { entry, part } = cedarRecord(decision, known.mode, known.world, parts)
+  const restricted = known.intent?.intent.auditAccessible === false
+  const { entry, part } = cedarRecord(decision, known, parts, restricted)
   return advance(known, {
     records: [...known.records, entry],
     evidence: [...known.evidence, part],
@@ -146,11 +147,15 @@ function withDecision(known: Constrained, decision: PolicyDecision, parts: Parts
 /** Cedar's decision as a Constraint Record, bound to the full request it saw (DESIGN §5). */
 export function cedarRecord(
   decision: PolicyDecision,
-  mode: Mode,
-  world: World,
+  { mode, world }: { readonly mode: Mode; readonly world: World },
   parts: Parts,
+  /** What policies saw of the declaration is nothing for auditors. */
+  restricted: boolean,
 ): { readonly entry: ConstraintRecord; readonly part: EvidencePart } {
-  const value = decisionEvidence(world, decision, parts)
+  const value = {
+    ...decisionEvidence(world, decision, parts),
+    ...(restricted ? RESTRICTED : {}),
+  }
   const digest = jsonDigest(value, parts.crypto)
   // As a value, not as its normalized text: Cedar reads the request again only with its empty lists.
   const part: EvidencePart = { digest, kind: 'cedar', name: CEDAR_RECORD, value }
@@ -167,7 +172,7 @@ export function cedarRecord(
   return { entry, part }
 }
 
-function decisionEvidence(world: World, decision: PolicyDecision, { ids }: Parts): Plain {
+function decisionEvidence(world: World, decision: PolicyDecision, { ids }: Parts) {
   return {
     constraint: CEDAR_RECORD,
     decision: decision.kind,

@@ -7,6 +7,7 @@ import type { JournalEntry } from '../../ports/journal.js'
 import type { Admitted, OnRecord, Parts } from '../context.js'
 import { bytesPart, saltedPart } from '../evidence/parts.js'
 import { evidenceRecord } from '../evidence/record.js'
+import { RESTRICTED_KEY } from '../evidence/restricted.js'
 import { advance } from '../govern/advance.js'
 import { type Refused, refuse } from '../govern/exit.js'
 import { signed } from '../signed-event.js'
@@ -22,10 +23,13 @@ type New = Extract<Valid, { kind: 'new' }>
 export async function commit(
   admitted: Admitted,
   mandate: Mandate,
-  { intent, octets }: New,
+  { intent: declared, octets }: New,
   parts: Parts,
 ): Promise<OnRecord | Refused> {
   await parts.seam('before_declaration')
+  // Restricted by the agent or by the operator: all that quotes the declaration says so from here on (§4.2).
+  const auditAccessible = declared.auditAccessible && parts.intents.auditAccessible
+  const intent = { ...declared, auditAccessible }
   const { actionId, agent, at } = admitted
   const known = advance(admitted, { mandate, intent: null, object: null })
   const outcome = await parts.state.commitIntent({
@@ -92,8 +96,8 @@ function submitted(
   parts: Parts,
 ) {
   const { key, text } = parts.oneTime.encrypt(octets, intentContext(eventId, digest))
-  const part = bytesPart('intent', 'key', key, parts)
-  const isOpen = intent.auditAccessible && parts.intents.auditAccessible
+  const isOpen = intent.auditAccessible
+  const part = bytesPart('intent', isOpen ? 'key' : RESTRICTED_KEY, key, parts)
   const entry = signed(
     'IDP_SUBMITTED',
     {

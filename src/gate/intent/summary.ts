@@ -13,4 +13,5 @@ export const summaryOf = (intent: Intent): { readonly [name: string]: Plain } =>
   confidence_level: intent.confidence,
   hem_urgency: intent.hemUrgency,
   mission_ref: intent.missionRef,
+  audit_accessible: intent.auditAccessible,
 })

@@ -1,7 +1,7 @@
 import { base64url } from '../../core/bytes/base64url.js'
 import { hex } from '../../core/bytes/hex.js'
-import { utf8 } from '../../core/bytes/text.js'
 import { currentState, stateAfter, transitionOf, UNKNOWN_STATE } from '../../core/intent/object.js'
+import { commitmentMessage } from '../../core/journal/commitment.js'
 import { plainEntry } from '../../core/journal/entry.js'
 import type { IntentStep } from '../../core/journal/lines/call.js'
 import type { VerificationRecord } from '../../core/journal/lines/intent.js'
@@ -99,6 +99,6 @@ function signedRecord<R extends Unsigned<VerificationRecord>>(
   record: R,
   { signer }: Parts,
 ): R & { readonly kernel_signature: string } {
-  const signature = signer.sign('event', utf8(canonicalOf({ ...record })))
+  const signature = signer.sign('event', commitmentMessage(record))
   return { ...record, kernel_signature: base64url(signature) }
 }

@@ -14,6 +14,7 @@ import { evidenceByAction, evidenceErase } from './routes/evidence.js'
 import { mandateRevoke, missionSet, objectById, objectSetState } from './routes/governed.js'
 import { haltCreate, haltDelete, haltList } from './routes/halts.js'
 import { livez, readyz } from './routes/health.js'
+import { intentList } from './routes/intents.js'
 import { keys } from './routes/keys.js'
 import { metrics } from './routes/metrics.js'
 import { closeItems, openItems } from './routes/open-items.js'
@@ -59,5 +60,6 @@ export const ROUTES: readonly Route[] = [
   outcomeCreate,
   evidenceByAction,
   evidenceErase,
+  intentList,
   openApi(() => ROUTES),
 ]

@@ -45,6 +45,7 @@ const REACH: Readonly<Record<string, string>> = {
   'post /v1/outcomes': 'o',
   'get /v1/evidence/{action_id}': 'ao',
   'post /v1/evidence/erase': 'o',
+  'get /v1/intents': 'axo',
   'get /v1/openapi.json': 'vaxpo',
 }
 /** No token helps here: anybody may ask the one, and the other wants a signature. */

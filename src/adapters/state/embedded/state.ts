@@ -120,6 +120,7 @@ export function createEmbeddedState(options: {
     REFUSAL_LIFTED: approvals.lifted,
     SESSION_OPENED: sessions.opened,
     SESSION_CLOSED: sessions.closed,
+    SESSION_AUDITED: null,
     SESSION_RESUMED: sessions.resumed,
     MANDATE_PRESENTED: sessions.presented,
     IDP_SUBMITTED: sessions.submitted,

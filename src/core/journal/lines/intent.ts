@@ -68,6 +68,12 @@ export const INTENT_LINES = {
     members: closed,
     shown: ['session_id', 'reason', 'actor'],
   }),
+  SESSION_AUDITED: line({
+    signed: true,
+    says: 'What a closed session was: `audit_digest` is of its record, which is made from its lines alone and kept among the public documents. Not `whole`: the session began in lines that were archived, and the record is of the rest.',
+    members: s.record({ session_id: s.text, whole: s.flag, audit_digest: s.digest }),
+    shown: ['session_id', 'whole', 'audit_digest'],
+  }),
   SESSION_RESUMED: line({
     signed: true,
     says: 'A person let a session go on that had been stopped. Beside the capsule that closes the request, in one append.',

@@ -1,10 +1,11 @@
 import type { Crypto } from '../../crypto/crypto.js'
-import { isLineType } from '../../journal/vocabulary.js'
+import { isLineType, type LineOf } from '../../journal/vocabulary.js'
 import type { JsonObject } from '../../json/value.js'
 import type { PublicKeyRecord } from '../../statement/keys.js'
 import { type Class1Result, clip, type Finding, Findings } from '../finding.js'
-import { createActions } from './actions.js'
+import { createActions, type Stopped } from './actions.js'
 import { type Beginning, beginningOf } from './before.js'
+import { createCommitments } from './commitments.js'
 import { createEvents } from './events.js'
 import { createGivenHead } from './given-head.js'
 import { createHalts } from './halts.js'
@@ -14,6 +15,8 @@ import { detached, type Event, type Link, readConcluded, readEvent } from './lin
 import { type Before, createLinkage } from './linkage.js'
 import { createMissing } from './missing.js'
 import { createSeals } from './seals.js'
+import { createAudits } from './session-audits.js'
+import { createSessions } from './sessions.js'
 
 export type JournalOptions = {
   readonly crypto: Crypto
@@ -54,6 +57,9 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
   const fromStart = (): boolean => beginning?.kind === 'start'
   const actions = createActions(crypto, fromStart)
   const humans = createHumans(fromStart)
+  const sessions = createSessions(crypto)
+  const audits = createAudits(crypto)
+  const commitments = createCommitments(keys, crypto, missing, fromStart)
   const given = createGivenHead(head, keys, crypto, missing)
   const linkage = createLinkage(crypto, begin)
   const unknown = new Map<string, number>()
@@ -77,25 +83,27 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
 
   function obey(event: Event, link: Link, raw: Uint8Array, findings: Findings): void {
     const stands = events.check(link, event, findings)
+    audits.event(event)
     switch (event.type) {
       case 'HEAD':
         heads.check(link, event, raw, findings)
-        humans.settle(findings)
+        endBatch(findings)
         break
       case 'SEGMENT_SEALED':
         if (link.v === 2) heads.check(link, event, raw, findings)
         segments.check(link, event, raw, findings)
-        humans.settle(findings)
+        endBatch(findings)
         break
       case 'ADOPTED':
         if (event.upto !== link.seq - 1 || event.hash !== link.prev)
           findings.fault('journal_adoption_mismatch', `it adopts up to line ${event.upto}`)
         events.adopted(event, findings)
-        humans.settle(findings)
+        endBatch(findings)
         adopted = true
         break
       case 'ACTION_DISPATCHED':
-        actions.dispatched(event, halts.covers(event), findings)
+        commitments.dispatched(event, findings)
+        actions.dispatched(event, stoppedBy(event), findings)
         break
       case 'HALT':
         halts.halt(event)
@@ -112,7 +120,50 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
       case 'ITEM_CLOSED':
         if (stands) humans.closed(event)
         break
+      default:
+        if (stands) obeyIntent(event, findings)
     }
+  }
+
+  /** Declarations, what came of them, and their sessions. */
+  function obeyIntent(event: Event, findings: Findings): void {
+    switch (event.type) {
+      case 'SESSION_OPENED':
+        sessions.opened(event, findings)
+        break
+      case 'SESSION_CLOSED':
+        sessions.closed(event)
+        break
+      case 'SESSION_AUDITED':
+        audits.audited(event, fromStart(), findings)
+        break
+      case 'SESSION_RESUMED':
+        sessions.resumed(event, findings)
+        break
+      case 'IDP_SUBMITTED':
+        sessions.submitted(event, findings)
+        commitments.submitted(event, findings)
+        break
+      case 'STATE_TRANSITIONED':
+      case 'ACTION_RESULT_RECORDED':
+        commitments.transitioned(event, findings)
+        break
+      case 'IDP_COMMITMENT_GAP':
+        sessions.gap(event)
+        commitments.verified(event, findings)
+        break
+      case 'IDP_COMMITMENT_VERIFIED':
+        commitments.verified(event, findings)
+        break
+    }
+  }
+
+  const stoppedBy = (event: LineOf<'ACTION_DISPATCHED'>): Stopped =>
+    halts.covers(event) ? 'halt' : sessions.stops(event) ? 'session' : null
+
+  function endBatch(findings: Findings): void {
+    humans.settle(findings)
+    commitments.settle(findings)
   }
 
   function readUnknown({ type, seq }: Link, findings: Findings): void {
@@ -126,6 +177,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
   }
 
   function readCapsule(line: JsonObject, link: Link, findings: Findings): void {
+    audits.capsule(line, link)
     const concluded = readConcluded(line, link)
     if (concluded === null) return
     actions.concluded(concluded, findings)
@@ -165,7 +217,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
     notChecked,
     end(): JournalResult {
       const findings = new Findings()
-      humans.settle(findings)
+      endBatch(findings)
       events.end(findings)
       given?.end(linkage.last(), findings)
       reportEnd()
@@ -185,6 +237,8 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
           ...(missing.keys() ? ['unknown_keys'] : []),
           ...(actions.begunBefore() > 0 ? ['actions_begun_before'] : []),
           ...(humans.begunBefore() > 0 ? ['approvals_begun_before'] : []),
+          ...(commitments.declaredBefore() > 0 ? ['declarations_before'] : []),
+          ...(audits.notDerived() > 0 ? ['session_audits'] : []),
           ...(beginning?.kind === 'start' ? [] : ['halts_before']),
           ...(adopted ? ['lines_before_adoption'] : []),
           ...(events.accepted() > 0 ? ['unsigned_lines_adopted'] : []),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type AbsentEvidence, describeAbsent } from '../../../gate/evidence/find.js'
+import { readable } from '../../../gate/evidence/restricted.js'
 import type { EvidencePart } from '../../../ports/evidence.js'
 import { type AdminCode, AdminProblem } from '../problem.js'
 import { answering, json, route } from '../route.js'
@@ -14,6 +15,8 @@ const part = z.strictObject({
   value: z.unknown().optional(),
   /** Octets, base64. */
   bytes: z.string().optional(),
+  /** Of a restricted declaration: for external auditors, in /v1/intents. */
+  withheld: z.array(z.string()).optional(),
 })
 
 /** What the action's lines commit to and the store cannot show any more. */
@@ -30,7 +33,8 @@ export const evidenceByAction = route({
   method: 'get',
   path: '/v1/evidence/{action_id}',
   summary:
-    'The private record of an action, or the part that a line names by its digest, decrypted.',
+    'The private record of an action, or the part that a line names by its digest, decrypted. Without what ' +
+    'restricted declarations say: `withheld` names it.',
   roles: ['auditor', 'operator'],
   params: z.strictObject({ action_id: recordId }),
   answers: answering({
@@ -45,7 +49,7 @@ export const evidenceByAction = route({
     if (found.state === 'damaged') throw new AdminProblem('evidence_damaged', found.detail)
     const gone = await gate.read.absentEvidence(action_id)
     if (found.state === 'present') {
-      return json({ action_id, parts: found.value.map(shown), absent: gone })
+      return json({ action_id, parts: found.value.map((each) => shown(each)), absent: gone })
     }
     throw new AdminProblem(codeOf(found.state, gone), describeAbsent(action_id, gone))
   },
@@ -57,13 +61,19 @@ function codeOf(state: 'erased' | 'missing', gone: readonly AbsentEvidence[]): A
   return state === 'erased' ? 'erased' : 'not_found'
 }
 
-export const shown = ({ digest, kind, name, value, bytes }: EvidencePart) => ({
-  digest,
-  kind,
-  name: name ?? null,
-  ...(value === undefined ? {} : { value }),
-  ...(bytes === undefined ? {} : { bytes: Buffer.from(bytes).toString('base64') }),
-})
+/** Without what a restricted declaration says, unless `all` is asked for by who may read it. */
+export function shown(part: EvidencePart, all = false) {
+  const { part: read, withheld } = all ? { part, withheld: [] } : readable(part)
+  const { digest, kind, name, value, bytes } = read
+  return {
+    digest,
+    kind,
+    name: name ?? null,
+    ...(value === undefined ? {} : { value }),
+    ...(bytes === undefined ? {} : { bytes: Buffer.from(bytes).toString('base64') }),
+    ...(withheld.length === 0 ? {} : { withheld }),
+  }
+}
 
 export const evidenceErase = route({
   method: 'post',

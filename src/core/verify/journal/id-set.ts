@@ -4,11 +4,17 @@ import type { Hashing } from '../../crypto/crypto.js'
 const WORDS = 4
 const FIRST_ROOM = 1024
 
+export type IdSet = {
+  /** False when it was there already. */
+  add(id: string): boolean
+  has(id: string): boolean
+}
+
 /**
- * Every action id of a journal, in 16 octets each: the beginning of its SHA-256, so that two ids practically never
- * share it. The function adds an id; false when it was there already.
+ * Ids of a whole journal, in 16 octets each: the beginning of its SHA-256, so that two ids practically never
+ * share it.
  */
-export function createActionIds(crypto: Hashing): (id: string) => boolean {
+export function createIdSet(crypto: Hashing): IdSet {
   let room = FIRST_ROOM
   let table = new Uint32Array(room * WORDS)
   let count = 0
@@ -36,16 +42,22 @@ export function createActionIds(crypto: Hashing): (id: string) => boolean {
     }
   }
 
-  return (id) => {
+  function keyOf(id: string): readonly [number, number, number, number] {
     const bytes = crypto.sha256(utf8(id))
     const view = new DataView(bytes.buffer, bytes.byteOffset, 16)
-    const [a, b] = [view.getUint32(0), view.getUint32(4)]
-    const [c, d] = [view.getUint32(8), view.getUint32(12)]
-    const { at, found } = slotOf(a, b, c, d)
-    if (found) return false
-    table.set([a, b, c, d], at)
-    count++
-    if (count * 3 > room * 2) grow()
-    return true
+    return [view.getUint32(0), view.getUint32(4), view.getUint32(8), view.getUint32(12)]
+  }
+
+  return {
+    add(id) {
+      const key = keyOf(id)
+      const { at, found } = slotOf(...key)
+      if (found) return false
+      table.set(key, at)
+      count++
+      if (count * 3 > room * 2) grow()
+      return true
+    },
+    has: (id) => slotOf(...keyOf(id)).found,
   }
 }
