@@ -2,7 +2,11 @@
 export const OTHER_TOOLS = Array.from({ length: 99 }, (_, i) => `t${i + 1}`)
 
 /** `matchOf` says where a tool is, `more` what else stands in each of them, `of` what in the measured one. */
-export const manifestOf = (matchOf, more = '', of = { object: '', args: '', pay: '' }) => `id: com.acme.bench
+export const manifestOf = (
+  matchOf,
+  more = '',
+  of = { object: '', args: '', pay: '' },
+) => `id: com.acme.bench
 ${of.object}tools:
   pay:
     match: ${matchOf('pay')}

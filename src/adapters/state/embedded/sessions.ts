@@ -57,7 +57,9 @@ export function createSessions(
     const [oldest] = actions.keys()
     if (actions.size > RECENT + reserved.size && oldest !== undefined) actions.delete(oldest)
   }
-  const isOver = (sessionId: string): boolean => over.has(replayKey('session', sessionId))
+  /** One that is open is not over: no line opens a session again. */
+  const isOver = (sessionId: string): boolean =>
+    !open.has(sessionId) && over.has(replayKey('session', sessionId))
 
   function begin(sessionId: string, agent: string, usedAt: number): Entry {
     const mandates = new Set<string>()
@@ -66,8 +68,9 @@ export function createSessions(
     return entry
   }
 
-  /** The session that a line says is open. */
-  function foldedAt(sessionId: string, agent: string, at: string): Folded {
+  /** The session that a line says is open; null for one that was closed while this line was on its way. */
+  function foldedAt(sessionId: string, agent: string, at: string): Folded | null {
+    if (isOver(sessionId)) return null
     const time = Date.parse(at)
     const entry = open.get(sessionId) ?? begin(sessionId, agent, time)
     entry.folded ??= {
@@ -176,25 +179,26 @@ export function createSessions(
       folded.holds = folded.holds.filter(({ holds }) => holds === 'call')
     },
     presented({ session_id, agent, mandate_id, at }: LineOf<'MANDATE_PRESENTED'>): void {
-      foldedAt(session_id, agent, at).mandates.add(mandate_id)
+      foldedAt(session_id, agent, at)?.mandates.add(mandate_id)
       open.get(session_id)?.mandates.add(mandate_id)
     },
     submitted(line: LineOf<'IDP_SUBMITTED'>): void {
       const { session_id, so_id, idp_id, step_sequence: step, action_id } = line
-      const key = replayKey(so_id, idp_id)
-      index.add(key)
+      // The key of this process's own commit was computed there.
+      const name = reserved.get(action_id)?.key ?? replayKey(so_id, idp_id).toString('latin1')
+      index.add(Buffer.from(name, 'latin1'))
       reserved.delete(action_id)
-      remember(key.toString('latin1'), action_id)
-      // One that was closed while this line was on its way stays closed.
-      if (isOver(session_id)) return
+      remember(name, action_id)
       const folded = foldedAt(session_id, line.agent, line.at)
+      if (folded === null) return
       folded.lastStep = Math.max(folded.lastStep, step)
       const entry = open.get(session_id)
       if (entry !== undefined) entry.lastStep = Math.max(entry.lastStep, step)
     },
     mismatched({ session_id, at }: LineOf<'IDP_MISSION_REF_MISMATCH_REJECTED'>): void {
       const agent = open.get(session_id)?.agent
-      if (agent !== undefined) foldedAt(session_id, agent, at).mismatches++
+      const folded = agent === undefined ? null : foldedAt(session_id, agent, at)
+      if (folded !== null) folded.mismatches++
     },
     gap({ session_id, record }: LineOf<'IDP_COMMITMENT_GAP'>): void {
       const folded = open.get(session_id)?.folded
