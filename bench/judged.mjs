@@ -1,13 +1,17 @@
 /** What a governed call is judged by (DESIGN §10): a manifest with 5 constraints, and so many policies. */
 export const OTHER_TOOLS = Array.from({ length: 99 }, (_, i) => `t${i + 1}`)
 
-/** `matchOf` says where a tool is, `more` what else stands in each of them. */
-export const manifestOf = (matchOf, more = '') => `id: com.acme.bench
-tools:
+/** `matchOf` says where a tool is, `more` what else stands in each of them, `of` what in the measured one. */
+export const manifestOf = (
+  matchOf,
+  more = '',
+  of = { object: '', args: '', pay: '' },
+) => `id: com.acme.bench
+${of.object}tools:
   pay:
     match: ${matchOf('pay')}
-    args: {order: string, currency: string, amount: decimal, note: string}
-${more === '' ? '' : `    ${more}\n`}    constraints:
+    args: {${of.args}order: string, currency: string, amount: decimal, note: string}
+${more === '' ? '' : `    ${more}\n`}${of.pay}    constraints:
       amount_cap: {amount: {lte: "500.00"}}
       amount_floor: {amount: {gte: "0.01"}}
       known_currency: {currency: {in: [EUR, USD]}}

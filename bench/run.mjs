@@ -14,6 +14,8 @@ const BENCHES = {
   upstream: 'upstream.mjs',
   spine: 'spine.mjs',
   proxy: 'proxy/run.mjs',
+  intent: 'intent/run.mjs',
+  'intent-boot': 'intent/boot.mjs',
   mcp: 'mcp/run.mjs',
 }
 const wanted = args

@@ -7,11 +7,24 @@ const KEY = 32
 const TAG = 16
 /** The key is used once, so the nonce need not differ. */
 const NONCE = Buffer.alloc(12)
+const KEYS_PER_DRAW = 128
+
+/** One draw for many keys: drawing each by itself costs as much as the encryption. A page is never drawn twice. */
+function createKeys(): () => Uint8Array {
+  let page = Buffer.alloc(0)
+  return () => {
+    if (page.length === 0) page = randomBytes(KEY * KEYS_PER_DRAW)
+    const key = page.subarray(0, KEY)
+    page = page.subarray(KEY)
+    return key
+  }
+}
+const nextKey = createKeys()
 
 /** base64url(AES-256-GCM ciphertext ‖ tag), with the context as associated data. */
 export const oneTimeEncryption: OneTimeEncryption = {
   encrypt(octets, context) {
-    const key = randomBytes(KEY)
+    const key = nextKey()
     const cipher = createCipheriv(ALG, key, NONCE)
     cipher.setAAD(Buffer.from(context))
     const encrypted = [cipher.update(octets), cipher.final(), cipher.getAuthTag()]

@@ -1,4 +1,4 @@
-import type { Entry, StatementSignature } from '../core/journal/entry.js'
+import type { Entry, Sealed } from '../core/journal/entry.js'
 import type { SignedHead } from '../core/journal/head.js'
 import type { JournalLine, Line, LineOf } from '../core/journal/vocabulary.js'
 
@@ -15,7 +15,7 @@ export type Appended = Head & {
   readonly prev: string
   readonly at: string
   readonly head: CoveringHead
-  readonly sealed?: StatementSignature
+  readonly sealed?: Sealed
 }
 
 /** What a capsule must be to be listed; a member that is not given is any. */

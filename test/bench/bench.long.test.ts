@@ -31,6 +31,11 @@ const BENCHES: Readonly<Record<string, readonly string[]>> = {
     'added p50 at 1 connection vs one durable append to two files',
     'cost at 1,000 policies vs 10, 16 connections, asked',
   ],
+  intent: [
+    'throughput with intent vs without, 64 connections',
+    'throughput with intent vs without, 16 connections',
+  ],
+  'intent-boot': [],
   mcp: ['MCP stdio call, governed: added p50 vs one durable append to two files'],
 }
 const ROW = /^(.+): -?\d+\.\d\d×, floor at (?:least|most) [\d.]+×: (?:met|missed)$/gm

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type CryptoKey, errors } from 'jose'
 import type { Caller } from '../../core/call/call.js'
 import { type Mandate, MOST_MANDATE_LENGTH } from '../../core/intent/model.js'
@@ -104,7 +104,7 @@ export function createMandates({ issuers, clock }: MandatesOptions): Mandates {
       issuerOf(claimedIssuer(bearer)) !== undefined,
     async read(token: string, caller: Caller): Promise<MandateRead> {
       if (token.length > MOST_MANDATE_LENGTH) return invalid('too_long')
-      const ath = createHash('sha256').update(token).digest('base64url')
+      const ath = hash('sha256', token, 'base64url')
       const signed = recall(ath) ?? (await verify(token, ath))
       if (signed.kind !== 'signed') return signed
       const { issuer, times, claims } = signed

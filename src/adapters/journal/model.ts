@@ -1,3 +1,4 @@
+import type { VerifiedEntry } from '../../core/journal/entry.js'
 import type { Plain } from '../../core/json/value.js'
 import type { PublicKeyRecord } from '../../core/statement/keys.js'
 import type { StatementToSign } from '../../core/statement/sign.js'
@@ -50,7 +51,9 @@ export type StatementEntry = WrittenEntry & {
   readonly type: 'CAPSULE'
   readonly seal: StatementToSign
 }
-export type DriverEntry = WrittenEntry | StatementEntry
+/** The record of a verification, which the driver signs. */
+export type RecordEntry = WrittenEntry & Pick<VerifiedEntry, 'type' | 'verifies'>
+export type DriverEntry = WrittenEntry | StatementEntry | RecordEntry
 
 export type OpenedJournal = Omit<Journal, 'append' | 'find' | 'list'> & {
   append: Appender['append']

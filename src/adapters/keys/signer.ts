@@ -46,7 +46,7 @@ export function openSigner(dir: string): Signer {
     sign(purpose, message) {
       const before = held.get(purpose)
       const key = before?.named === true ? before : current(purpose)
-      if (before !== undefined && hex(before.kid) !== hex(key.kid)) {
+      if (before !== undefined && before !== key && hex(before.kid) !== hex(key.kid)) {
         throw new GateError('missing', `the ${purpose} key ${hex(before.kid)} was retired`)
       }
       key.named = false

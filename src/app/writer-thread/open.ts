@@ -6,9 +6,9 @@ import { entriesFault } from '../../adapters/journal/write/entry.js'
 import { createStamp } from '../../adapters/journal/write/timestamp.js'
 import { GateError } from '../../core/error.js'
 import type { Clock } from '../../ports/clock.js'
-import type { Appended, Head, Verified } from '../../ports/journal.js'
+import type { Head, Verified } from '../../ports/journal.js'
 import { type Batcher, createBatcher } from './batcher.js'
-import { handedEntries, owned, packRecord } from './pack.js'
+import { handedEntries, owned, type PackedAppended, packRecord, unpackAppended } from './pack.js'
 import {
   type FromWorker,
   fromFault,
@@ -127,7 +127,7 @@ function journalOf(
       const fault = entriesFault(entries)
       if (fault !== null) throw fault
       const order = { kind: 'append', entries: handedEntries(entries), urgent } as const
-      const lines = (await write(order, { withNext })) as readonly Appended[]
+      const lines = unpackAppended((await write(order, { withNext })) as PackedAppended)
       const last = lines.at(-1)?.head
       if (last !== undefined && last.seq > head.seq) head = { seq: last.seq, hash: last.hash }
       return lines

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { fdatasyncSync } from '../../adapters/disk/files.js'
-import { unpackRecord } from './pack.js'
+import { packAppended, unpackRecord } from './pack.js'
 import {
   type FromWorker,
   type Method,
@@ -99,7 +99,7 @@ function begin(write: Write, { journal, evidence }: OpenStores): Promise<unknown
   switch (write.kind) {
     case 'append':
       // The judging thread has checked them, with their members at hand.
-      return journal.append(write.entries, { urgent, checked: true })
+      return journal.append(write.entries, { urgent, checked: true }).then(packAppended)
     case 'put':
       return evidence.put(unpackRecord(write.record), { urgent })
   }

@@ -10,7 +10,7 @@ export type Marker = 'email' | 'phone'
 export function piiMarkers(written: string): readonly Marker[] {
   const text = plain(written)
   const markers: Marker[] = []
-  if (EMAIL.test(text)) markers.push('email')
+  if (text.includes('@') && EMAIL.test(text)) markers.push('email')
   if (hasPhone(text)) markers.push('phone')
   return markers
 }
@@ -51,8 +51,13 @@ const TRUNK =
 const LEAST_DIGITS = 7
 const MOST_DIGITS = 15
 
+/** Fewer digits than that are no phone number of any form: most texts need no further look. */
+const ENOUGH_DIGITS = /(?:\p{Nd}\P{Nd}*){7}/u
+
 function hasPhone(text: string): boolean {
+  if (!ENOUGH_DIGITS.test(text)) return false
   const left = NOT_PHONES.reduce((rest, pattern) => rest.replace(pattern, GAP), text)
+  if (!ENOUGH_DIGITS.test(left)) return false
   return (
     NAMED.test(left) ||
     INTERNATIONAL.test(left) ||

@@ -1,4 +1,3 @@
-import { utf8 } from '../bytes/text.js'
 import type { Crypto, Hashing } from '../crypto/crypto.js'
 import { canonicalOf, textDigest } from '../json/build.js'
 import type { Plain } from '../json/value.js'
@@ -6,6 +5,7 @@ import type { PublicKeyRecord } from '../statement/keys.js'
 import { checkSignature, type EventCheck } from './event.js'
 import { ENVELOPE } from './line.js'
 import type { VerificationRecord } from './lines/intent.js'
+import { verificationMessage } from './verification.js'
 import type { LineOf } from './vocabulary.js'
 
 type Transition = LineOf<'STATE_TRANSITIONED' | 'ACTION_RESULT_RECORDED'>
@@ -19,15 +19,11 @@ export function transitionDigest(line: Transition, crypto: Hashing): string {
   return textDigest(canonicalOf(members), crypto)
 }
 
-/** What `kernel_signature` is over: the canonical form of every other member (§5.5.1). */
-export const commitmentMessage = (record: Omit<VerificationRecord, 'kernel_signature'>) =>
-  utf8(canonicalOf({ ...record }))
-
 /** The record's own signature, wherever it was taken to. */
 export function verifyCommitment(
   { kernel_signature, ...record }: VerificationRecord,
   keys: readonly PublicKeyRecord[],
   crypto: Crypto,
 ): EventCheck {
-  return checkSignature(record.kid, kernel_signature, commitmentMessage(record), keys, crypto)
+  return checkSignature(record.kid, kernel_signature, verificationMessage(record), keys, crypto)
 }

@@ -1,4 +1,5 @@
 import type { StatementToSign } from '../statement/sign.js'
+import type { VerificationToSign } from './verification.js'
 import type { Envelope, Line, LineOf, MembersOf, PlainType, SignedType } from './vocabulary.js'
 
 /** What a writer gives the journal: the members, and the text of them that the line will have. */
@@ -6,6 +7,7 @@ export type Entry =
   | { [T in PlainType]: PlainEntry<T> }[PlainType]
   | { [T in SignedType]: SignedEntry<T> }[SignedType]
   | CapsuleEntry
+  | VerifiedEntry
 export type PlainEntry<T extends PlainType> = {
   readonly type: T
   readonly json: string
@@ -28,6 +30,18 @@ export type CapsuleEntry = {
 }
 /** What signing a statement adds to its line. */
 export type StatementSignature = Pick<MembersOf<'CAPSULE'>, 'protected' | 'signature'>
+
+type Verified = MembersOf<'IDP_COMMITMENT_VERIFIED'>
+/** A record of a verification still to be signed, which the journal does like a capsule. */
+export type VerifiedEntry = {
+  readonly type: 'IDP_COMMITMENT_VERIFIED'
+  readonly verifies: VerificationToSign<Verified['record']>
+  /** The members beside the record. */
+  readonly json: string
+  readonly members: Omit<Verified, 'record'>
+}
+/** What the journal adds to a line where it signs. */
+export type Sealed = StatementSignature | Pick<Verified, 'record'>
 
 /**
  * An entry of a type that nothing signs. Its members have their types, digests among them are the gate's own,
@@ -56,8 +70,18 @@ export function capsuleEntry(
   }
 }
 
+export const verifiedEntry = (
+  verifies: VerifiedEntry['verifies'],
+  members: VerifiedEntry['members'],
+): VerifiedEntry => ({
+  type: 'IDP_COMMITMENT_VERIFIED',
+  verifies,
+  json: JSON.stringify(members),
+  members,
+})
+
 /** The line that a durable entry became, as a reader of the file would get it. */
-export function lineOf(entry: Entry, envelope: Envelope, signed?: StatementSignature): Line {
+export function lineOf(entry: Entry, envelope: Envelope, signed?: Sealed): Line {
   const { v, origin, seq, prev, at } = envelope
   // Named one by one: V8 copies a literal that begins with a spread several times slower.
   const line = { v, origin, seq, prev, at, type: entry.type, ...entry.members, ...signed }

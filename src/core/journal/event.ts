@@ -33,7 +33,7 @@ const message = (origin: string, type: string, members: Members): Uint8Array =>
 export function signEvent<T extends SignedType>(event: EventToSign<T>): SignedEntry<T>
 export function signEvent(event: EventToSign<SignedType>): object {
   const { origin, type } = event
-  const members: Members = { ...event.members }
+  const members: Members = event.members
   const taken = Object.keys(members).find((name) => RESERVED.has(name))
   if (taken !== undefined) throw new TypeError(`an event has no member of its own named ${taken}`)
   const sig = base64url(event.sign(message(origin, type, members)))

@@ -1,5 +1,5 @@
 import { hex } from '../../core/bytes/hex.js'
-import { textDigest } from '../../core/json/build.js'
+import { bytesDigest, textDigest } from '../../core/json/build.js'
 import { plainText } from '../../core/json/plain-text.js'
 import type { Plain } from '../../core/json/value.js'
 import type { EvidencePart } from '../../ports/evidence.js'
@@ -60,4 +60,4 @@ export const bytesPart = (
   name: string,
   bytes: Uint8Array,
   { crypto }: Pick<Parts, 'crypto'>,
-): EvidencePart => ({ digest: hex(crypto.sha256(bytes)), kind, name, bytes })
+): EvidencePart => ({ digest: bytesDigest(bytes, crypto), kind, name, bytes })

@@ -1,7 +1,7 @@
-import { hex } from '../../core/bytes/hex.js'
 import type { Intent, Mandate } from '../../core/intent/model.js'
 import { recordedIntent } from '../../core/intent/thin-stub.js'
 import { intentContext } from '../../core/journal/encryption-context.js'
+import { bytesDigest } from '../../core/json/build.js'
 import type { EvidencePart } from '../../ports/evidence.js'
 import type { JournalEntry } from '../../ports/journal.js'
 import type { Admitted, OnRecord, Parts } from '../context.js'
@@ -53,7 +53,7 @@ export async function commit(
   }
   // Nothing is awaited up to the append: the lines of a session stand in the order of its steps.
   const eventId = parts.ids.actionId()
-  const digest = hex(parts.crypto.sha256(octets))
+  const digest = bytesDigest(octets, parts.crypto)
   const { entry, key } = submitted(admitted, { intent, octets, eventId, digest }, parts)
   const entries: JournalEntry[] = []
   const evidence: EvidencePart[] = [key]

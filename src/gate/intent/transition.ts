@@ -1,10 +1,7 @@
-import { base64url } from '../../core/bytes/base64url.js'
-import { hex } from '../../core/bytes/hex.js'
 import { currentState, stateAfter, transitionOf, UNKNOWN_STATE } from '../../core/intent/object.js'
-import { commitmentMessage } from '../../core/journal/commitment.js'
-import { plainEntry } from '../../core/journal/entry.js'
+import { plainEntry, verifiedEntry } from '../../core/journal/entry.js'
 import type { IntentStep } from '../../core/journal/lines/call.js'
-import type { VerificationRecord } from '../../core/journal/lines/intent.js'
+import { signVerification } from '../../core/journal/verification.js'
 import { canonicalOf, textDigest } from '../../core/json/build.js'
 import { TABLE } from '../../core/verdict/table.js'
 import type { JournalEntry } from '../../ports/journal.js'
@@ -78,27 +75,15 @@ function verificationEntry(
     transition_digest: textDigest(canonicalOf({ ...transition.members }), parts.crypto),
     verified_at: parts.journal.timestamp(),
     basis,
-    kid: hex(parts.signer.kid('event')),
   }
   const members = { action_id, session_id: intent.sessionId }
-  return matched
-    ? plainEntry('IDP_COMMITMENT_VERIFIED', {
-        ...members,
-        record: signedRecord({ ...record, match_result: 'MATCHED' as const }, parts),
-      })
-    : plainEntry('IDP_COMMITMENT_GAP', {
-        ...members,
-        record: signedRecord({ ...record, match_result: 'IDP_COMMITMENT_GAP' as const }, parts),
-      })
-}
-
-type Unsigned<R> = R extends VerificationRecord ? Omit<R, 'kernel_signature'> : never
-
-/** §5.5.1: Ed25519 over the canonical form of every member but the signature itself. */
-function signedRecord<R extends Unsigned<VerificationRecord>>(
-  record: R,
-  { signer }: Parts,
-): R & { readonly kernel_signature: string } {
-  const signature = signer.sign('event', commitmentMessage(record))
-  return { ...record, kernel_signature: base64url(signature) }
+  if (matched) return verifiedEntry({ ...record, match_result: 'MATCHED' }, members)
+  // People are shown the record of a gap, so it is signed before its line is written.
+  const { signer } = parts
+  const gap = { ...record, match_result: 'IDP_COMMITMENT_GAP' as const }
+  const signed = signVerification(gap, {
+    kid: signer.kid('event'),
+    sign: (message) => signer.sign('event', message),
+  })
+  return plainEntry('IDP_COMMITMENT_GAP', { ...members, record: signed })
 }

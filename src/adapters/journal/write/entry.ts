@@ -1,6 +1,7 @@
 import { base64url } from '../../../core/bytes/base64url.js'
 import { GateError } from '../../../core/error.js'
 import { entryFault } from '../../../core/journal/line.js'
+import { signVerification } from '../../../core/journal/verification.js'
 import { signStatement } from '../../../core/statement/sign.js'
 import type { Appended } from '../../../ports/journal.js'
 import type { Signer } from '../../../ports/signer.js'
@@ -36,6 +37,14 @@ export function withMembers(entry: HandedEntry): HandedEntry {
 /** Header and signature in one turn: no rotation can come between them. */
 export function signEntry(entry: HandedEntry, signer: Signer): SignedEntry {
   const { type, members, json, listed = listedOf(type, () => members ?? JSON.parse(json)) } = entry
+  if ('verifies' in entry) {
+    const record = signVerification(entry.verifies, {
+      kid: signer.kid('event'),
+      sign: (message) => signer.sign('event', message),
+    })
+    const text = `${json.slice(0, -1)},"record":${JSON.stringify(record)}}`
+    return { type, json: text, listed, sealed: { record } }
+  }
   if (!('seal' in entry)) return { type, json, listed }
   const { payload, statement } = entry.seal
   const made = signStatement(entry.seal, {

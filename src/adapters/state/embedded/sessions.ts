@@ -52,7 +52,9 @@ export function createSessions(
     const [oldest] = actions.keys()
     if (actions.size > RECENT + reserved.size && oldest !== undefined) actions.delete(oldest)
   }
-  const isClosed = (sessionId: string): boolean => over.has(replayKey('session', sessionId))
+  /** One that is open is not closed: no line opens a session again. */
+  const isClosed = (sessionId: string): boolean =>
+    !open.has(sessionId) && over.has(replayKey('session', sessionId))
   const isOver = (sessionId: string): boolean =>
     open.get(sessionId)?.ending != null || isClosed(sessionId)
 
@@ -62,8 +64,9 @@ export function createSessions(
     return entry
   }
 
-  /** The session that a line says is open. */
-  function foldedAt(sessionId: string, agent: string, at: string): Folded {
+  /** The session that a line says is open; null for one that was closed while this line was on its way. */
+  function foldedAt(sessionId: string, agent: string, at: string): Folded | null {
+    if (isClosed(sessionId)) return null
     const time = Date.parse(at)
     const entry = open.get(sessionId) ?? begin(sessionId, agent, time)
     entry.folded ??= createFolded(at)
@@ -213,9 +216,8 @@ export function createSessions(
     },
     sizes: () => ({ ids: index.size(), bytes: index.bytes() + over.bytes(), open: open.size }),
 
-    // A line that was on its way when its session was closed does not open it again.
     opened({ session_id, agent, at }: LineOf<'SESSION_OPENED'>): void {
-      if (!isClosed(session_id)) foldedAt(session_id, agent, at)
+      foldedAt(session_id, agent, at)
     },
     used(sessionId: string, at: string): void {
       const entry = open.get(sessionId)
@@ -230,24 +232,24 @@ export function createSessions(
       const entry = open.get(session_id)
       if (entry?.folded == null) return
       const folded = foldedAt(session_id, entry.agent, at)
+      if (folded === null) return
       folded.gap = null
       folded.mismatches = 0
       folded.holds = folded.holds.filter(({ approvalId }) => approvalId !== approval_id)
     },
     presented({ session_id, agent, mandate_id, at }: LineOf<'MANDATE_PRESENTED'>): void {
-      if (isClosed(session_id)) return
-      foldedAt(session_id, agent, at).mandates.add(mandate_id)
+      foldedAt(session_id, agent, at)?.mandates.add(mandate_id)
       open.get(session_id)?.mandates.add(mandate_id)
     },
     submitted(line: LineOf<'IDP_SUBMITTED'>): void {
       const { session_id, so_id, idp_id, step_sequence: step, action_id } = line
-      const key = replayKey(so_id, idp_id)
-      index.add(key)
+      // The key of this process's own commit was computed there.
+      const name = reserved.get(action_id)?.key ?? replayKey(so_id, idp_id).toString('latin1')
+      index.add(Buffer.from(name, 'latin1'))
       reserved.delete(action_id)
-      remember(key.toString('latin1'), action_id)
-      // One that was closed while this line was on its way stays closed.
-      if (isClosed(session_id)) return
+      remember(name, action_id)
       const folded = foldedAt(session_id, line.agent, line.at)
+      if (folded === null) return
       folded.lastStep = Math.max(folded.lastStep, step)
       const entry = open.get(session_id)
       if (entry !== undefined) entry.lastStep = Math.max(entry.lastStep, step)
@@ -256,7 +258,8 @@ export function createSessions(
       const entry = open.get(line.session_id)
       entry?.mismatched.delete(line.action_id)
       // Its SESSION_OPENED stands before it, or the session is over.
-      if (entry?.folded != null) foldedAt(entry.sessionId, entry.agent, line.at).mismatches++
+      const folded = entry?.folded == null ? null : foldedAt(entry.sessionId, entry.agent, line.at)
+      if (folded !== null) folded.mismatches++
     },
     gap({ session_id, record }: LineOf<'IDP_COMMITMENT_GAP'>): void {
       const entry = open.get(session_id)

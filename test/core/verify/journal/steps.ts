@@ -3,8 +3,8 @@ import { nodeCrypto } from '../../../../src/adapters/crypto-node.js'
 import { base64url } from '../../../../src/core/bytes/base64url.js'
 import { hex } from '../../../../src/core/bytes/hex.js'
 import type { Capsule } from '../../../../src/core/capsule/model.js'
-import { commitmentMessage } from '../../../../src/core/journal/commitment.js'
 import type { VerificationRecord } from '../../../../src/core/journal/lines/intent.js'
+import { verificationMessage } from '../../../../src/core/journal/verification.js'
 import type { MembersOf } from '../../../../src/core/journal/vocabulary.js'
 import { canonicalOf, textDigest } from '../../../../src/core/json/build.js'
 import { SMALLEST } from '../../../support/lines.js'
@@ -68,7 +68,7 @@ export function verification(
   const record = {
     ...unsigned,
     kernel_signature: base64url(
-      event.sign(commitmentMessage(unsigned as Parameters<typeof commitmentMessage>[0])),
+      event.sign(verificationMessage(unsigned as Parameters<typeof verificationMessage>[0])),
     ),
     ...more,
   }
