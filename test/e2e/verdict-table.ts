@@ -20,6 +20,7 @@ import {
   type Scenario,
   SECRET,
 } from '../support/verdict-scenarios.js'
+import { expectTold } from './expect-told.js'
 
 /**
  * The verdict table on a mount: every row that can happen there is made to happen from outside, and the
@@ -271,31 +272,4 @@ async function expectRow(code: Code, capsules: CapsuleLine[], at: Rig): Promise<
   })
   expect(verified).toMatchObject({ ok: true, signature: { ok: true } })
   expect(verified.class1?.findings.filter(({ severity }) => severity !== 'info')).toEqual([])
-}
-
-function expectTold(code: Code, told: Told | null, capsuleId: string | undefined): void {
-  if (told === null) return
-  const { status, effect } = TABLE[code]
-  if (status === 'upstream') {
-    expect(told.problem).toBeNull()
-    return
-  }
-  expect(told.status).toBe(status)
-  expect(told.problem).toHaveProperty('idp_received')
-  expect(told.problem).toMatchObject({
-    code,
-    capsule_id: capsuleId,
-    dispatched: effect !== 'none',
-    ...DENIAL,
-    ...(effect === 'none' ? { timestamp: expect.any(String) } : {}),
-  })
-}
-
-/** What every refusal has, wherever its protocol has a place for it (seed intent-declaration-primitive-01 §6.1). */
-const DENIAL = {
-  result: expect.stringMatching(/^(?:REJECT|DENY|SESSION_HEM_PENDING|ERROR)$/),
-  deny_code: expect.stringMatching(/^(?:[A-Z_]+|urn:capsule-gate:error:[a-z_]+)$/),
-  deny_reason: expect.any(String),
-  available_actions: expect.any(Array),
-  hem_available: expect.any(Boolean),
 }

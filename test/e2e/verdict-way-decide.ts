@@ -4,8 +4,9 @@ import { MOST_PERMITS } from '../../src/gate/permit/permits.js'
 import { DEFAULT_LIMITS } from '../../src/mounts/proxy/options.js'
 import { createProxy } from '../../src/mounts/proxy/server.js'
 import { rawClient } from '../mounts/proxy/harness.js'
+import { askHttp } from './ask-http.js'
 import type { Doing, Told, Way } from './verdict-table.js'
-import { askHttp, signal, TOOLS } from './verdict-ways.js'
+import { signal, TOOLS } from './verdict-ways.js'
 
 /** A runtime that acts itself: it asks for a verdict over a socket, and reports what the row's tool does. */
 export async function throughDecide(running: RunningGate): Promise<Way> {

@@ -20,8 +20,9 @@ import { mcpListener } from '../support/mcp/web.js'
 import { nextRequest } from '../support/next-request.js'
 import { TOKEN } from '../support/rig.js'
 import { MANIFEST, SECRET } from '../support/verdict-scenarios.js'
+import { declaredIn } from './ask-http.js'
 import type { Doing, Told, Way } from './verdict-table.js'
-import { agentOf, declaredIn, TOOLS } from './verdict-ways.js'
+import { agentOf, TOOLS } from './verdict-ways.js'
 
 /** The tools of the scenarios as tools of a server, which has resources too. */
 export const MCP_MANIFEST = `${ofServer(MANIFEST)}  notes:

@@ -9,12 +9,13 @@ import { GateRefusal, wrap } from '../../src/mounts/function/wrap.js'
 import { DEFAULT_LIMITS } from '../../src/mounts/proxy/options.js'
 import { createProxy } from '../../src/mounts/proxy/server.js'
 import type { Upstream } from '../../src/ports/upstream.js'
-import { parseAnswer, rawClient } from '../mounts/proxy/harness.js'
+import { rawClient } from '../mounts/proxy/harness.js'
 import { listen } from '../support/listen.js'
 import { type RawUpstream, rawUpstream } from '../support/raw-upstream.js'
 import { TOKEN } from '../support/rig.js'
 import { fine } from '../support/verdict-scenarios.js'
-import type { Doing, Told, Way } from './verdict-table.js'
+import { askHttp, declaredIn, told } from './ask-http.js'
+import type { Doing, Way } from './verdict-table.js'
 
 /** The ways into the gate, each on real sockets where it has any. */
 export type Signal = { readonly promise: Promise<void>; tell(): void }
@@ -188,15 +189,6 @@ const asOf = (call: HttpCall) => ({
   ...(call.approvalId === null ? {} : { approvalId: call.approvalId }),
   ...declaredIn(call),
 })
-/** What the call declares, as text; where it declares anything. */
-export function declaredIn({ declared }: HttpCall): { intent?: string; mandate?: string } {
-  if (declared?.kind !== 'carried') return {}
-  const { intent, mandate } = declared
-  return {
-    ...(intent === null ? {} : { intent: Buffer.from(intent).toString('utf8') }),
-    ...(mandate === null ? {} : { mandate }),
-  }
-}
 
 export async function throughFunction(running: RunningGate): Promise<Way> {
   const reached = signal()
@@ -268,47 +260,3 @@ export async function throughFetch(running: RunningGate): Promise<Way> {
     },
   }
 }
-
-/** The call as bytes on a socket, its faults included. */
-export async function askHttp(port: number, call: HttpCall): Promise<Told | null> {
-  const { body, caller } = call
-  const { intent, mandate } = declaredIn(call)
-  const lines = [
-    `${call.method} ${call.target} HTTP/1.1`,
-    'host: gate',
-    'connection: close',
-    ...call.headers.map(([name, value]) => `${name}: ${value}`),
-    ...(caller.bearer === null ? [] : [`authorization: Bearer ${caller.bearer}`]),
-    ...(call.idempotencyKey === null ? [] : [`idempotency-key: ${call.idempotencyKey}`]),
-    ...(call.approvalId === null ? [] : [`gate-approval: ${call.approvalId}`]),
-    ...(intent === undefined ? [] : [`agent-intent: ${Buffer.from(intent).toString('base64url')}`]),
-    ...(mandate === undefined ? [] : [`agent-mandate: ${mandate}`]),
-    ...(body.kind === 'malformed' ? ['content-type: text/plain', 'content-length: 0'] : []),
-    ...(body.kind === 'too_large' ? ['content-length: 99999999'] : []),
-    ...(body.kind === 'aborted' || body.kind === 'no_room' ? ['content-length: 100'] : []),
-    ...(body.kind === 'consumed' ? ['content-length: 2'] : []),
-    ...(body.kind === 'read' ? [`content-length: ${body.bytes.length}`] : []),
-  ]
-  const client = await rawClient(port)
-  client.send(`${lines.join('\r\n')}\r\n\r\n`)
-  if (body.kind === 'read') client.send(body.bytes)
-  if (body.kind === 'consumed') client.send('{}')
-  if (body.kind === 'aborted') {
-    client.socket.end('{"a"')
-    return null
-  }
-  const answered = parseAnswer(await client.closed())
-  if (answered.status === 0) return null
-  return told(
-    answered.status,
-    answered.headers.get('content-type') ?? null,
-    answered.body.toString('utf8'),
-    answered.text,
-  )
-}
-
-const told = (status: number, type: string | null, text: string, wire: string): Told => ({
-  status,
-  wire,
-  problem: type === 'application/problem+json' ? JSON.parse(text) : null,
-})

@@ -128,6 +128,9 @@ describe.each(WAYS)('a session stopped by %s', (_, stop, constraint) => {
           : {}),
       },
     })
+    const admitted = await expectConformance(at)
+    expect(admitted.get(constraint)).toBe(stop === gap ? 2 : 1)
+    expect(admitted.get('approval_document')).toBe(1)
     expect(await read(MISSION)).toMatchObject({
       code: 'session_pending',
       problem: { deny_code: 'HEM_PENDING', approval_id: approval.approvalId },
