@@ -92,7 +92,7 @@ export const TABLE = {
     'Send the bearer token or certificate that was issued to you.',
   ]),
   halted: denied(403, EVERYWHERE, [
-    'An operator has halted this agent, tool or everything.',
+    'An operator has halted this agent, session, tool or everything.',
     'Stop and wait; only an operator can resume.',
   ]),
   // declare

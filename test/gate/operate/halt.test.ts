@@ -13,6 +13,10 @@ describe('haltFor', () => {
     expect(haltFor([{ kind: 'all' }], CALL)).toEqual({ kind: 'all' })
     expect(haltFor([{ kind: 'operator', name: 'bot' }], CALL)).toBeNull()
     expect(haltFor([], CALL)).toBeNull()
+    const session = { kind: 'session', name: 's-1' } as const
+    expect(haltFor([session], CALL)).toBeNull()
+    expect(haltFor([session], { ...CALL, sessionId: 's-2' })).toBeNull()
+    expect(haltFor([session], { ...CALL, sessionId: 's-1' })).toBe(session)
   })
 })
 

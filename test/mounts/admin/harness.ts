@@ -30,6 +30,8 @@ export type Plane = {
   readonly rig: Rig
   readonly gate: RunningGate
   readonly url: string
+  /** Where the tool listens. */
+  readonly upstream: string
   readonly tokens: Readonly<Record<Role, string>>
   readonly told: VerdictTold[]
   readonly reports: GateReport[]
@@ -122,6 +124,7 @@ export async function startPlane(
     rig: base,
     gate,
     url,
+    upstream: origin,
     tokens,
     told,
     reports,

@@ -3,9 +3,18 @@ import { describe, expect, it } from '@jest/globals'
 import { attachAdmin } from '../../../src/app/admin.js'
 import { systemClock } from '../../../src/app/clock.js'
 import { createMetrics } from '../../../src/mounts/admin/routes/metrics.js'
-import { OTHER_TOKEN } from '../../support/rig.js'
+import {
+  BOOKING,
+  BOOKING_POLICIES,
+  bookingCall,
+  carried,
+  mandateIssuer,
+  stepsOf,
+} from '../../support/intents.js'
+import { OTHER_TOKEN, sending, upstreamTo } from '../../support/rig.js'
 import { type Plane, startPlane } from './harness.js'
 
+const ISSUER = mandateIssuer()
 type Ready = { ready: boolean; checks: { name: string; ok: boolean; detail: string | null }[] }
 
 async function closedPort(): Promise<number> {
@@ -107,6 +116,32 @@ describe('metrics', () => {
         `gate_policy_info{digest="${plane.gate.read.judges().policy.digest}",mode="enforce"} 1`,
       )
     }))
+})
+
+describe('metrics of declared calls', () => {
+  const GAP = 'capsule_gate_alerts_total{severity="CRITICAL",trigger="IDP_COMMITMENT_GAP"}'
+
+  it('count sessions, ids and commitment gaps', () =>
+    withPlane(
+      { manifest: BOOKING, policies: BOOKING_POLICIES, mandateIssuers: ISSUER.options },
+      async (plane) => {
+        const text = async (): Promise<string> =>
+          (await plane.ask('GET', '/metrics')).bytes.toString()
+        expect(await text()).toContain(`${GAP} 0`)
+        const steps = stepsOf(ISSUER)
+        const declared = carried(steps.standard('ReadBooking'), steps.mandate)
+        const call = bookingCall('ReadBooking', steps.booking, declared)
+        const upstream = upstreamTo(plane.upstream)
+        // What is sent is another booking than the one declared.
+        const altered = sending(upstream, { ...call, target: '/v1/bookings/b-2' })
+        await plane.gate.govern(call, altered)
+        await upstream.close()
+        const said = await text()
+        expect(said).toContain(`${GAP} 1`)
+        expect(said).toContain('gate_sessions_open 1')
+        expect(said).toContain('gate_intents_committed 1')
+      },
+    ))
 })
 
 describe('the metrics listener', () => {

@@ -100,6 +100,28 @@ describe('a halt', () => {
     expect(found((j) => [dispatched(run), halt(j), j.capsule(run)])).toEqual(whole)
   })
 
+  it('of a session lets no step of it be sent, and steps of others', () => {
+    const run = ran()
+    const intent = {
+      event_id: 'e-1',
+      idp_id: 'idp-1',
+      session_id: 's-1',
+      so_id: 'so-1',
+      step_sequence: 1,
+      cedar_action: 'ReadBooking',
+      from_state: null,
+      to_state: null,
+    }
+    const errorsUnder = (name: string): unknown =>
+      found((j) => [
+        j.event('HALT', { ...SMALLEST.HALT, scope: { kind: 'session', name } }),
+        dispatched(run, { intent }),
+        j.capsule(run),
+      ]).errors
+    expect(errorsUnder('s-1')).toContain('action_sent_while_halted')
+    expect(errorsUnder('s-2')).not.toContain('action_sent_while_halted')
+  })
+
   it('of another agent, tool or operator stops nothing here', () => {
     const run = ran()
     for (const kind of ['agent', 'tool', 'operator'] as const) {
