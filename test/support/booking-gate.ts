@@ -26,8 +26,8 @@ export type BookingGate = {
   readonly issuer: ReturnType<typeof mandateIssuer>
   upstream: Upstream
   server: RawUpstream
-  /** Closes it, and opens it again with other options on the same folder or, `fresh`, on a new one. */
-  reopen(more: Partial<RigOptions>, fresh?: 'fresh'): Promise<void>
+  /** Closes it, does what is given, and opens it again on the same folder or, `fresh`, on a new one. */
+  reopen(more: Partial<RigOptions>, between?: 'fresh' | ((dir: string) => void)): Promise<void>
   send(call: HttpCall, sent?: HttpCall): Promise<Answer>
   call(action: BookingAction, intent: Claims | null, more?: Partial<HttpCall>): Promise<Answer>
   /** Lines of one type, in order. */
@@ -40,12 +40,11 @@ export function bookingGate(): BookingGate {
   const options = { manifest: BOOKING, policies: BOOKING_POLICIES, mandateIssuers: issuer.options }
   const gate = {
     issuer,
-    async reopen(more: Partial<RigOptions>, fresh?: 'fresh') {
-      if (fresh === undefined) gate.at = await gate.at.restart(more)
-      else {
-        await gate.at.close()
-        gate.at = await rig({ ...options, ...more })
-      }
+    async reopen(more: Partial<RigOptions>, between?: 'fresh' | ((dir: string) => void)) {
+      const { dir } = gate.at
+      await (between === 'fresh' ? gate.at.close() : gate.at.gate.close())
+      if (typeof between === 'function') between(dir)
+      gate.at = await rig({ ...options, ...more }, between === 'fresh' ? undefined : dir)
     },
     send: (call: HttpCall, sent = call) => gate.at.gate.govern(call, sending(gate.upstream, sent)),
     call: (action: BookingAction, intent: Claims | null, more = {}) =>
