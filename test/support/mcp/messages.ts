@@ -27,6 +27,7 @@ export type MessageOptions = {
   readonly idempotencyKey?: string | null
   readonly approvalId?: string | null
   readonly wait?: number
+  readonly declared?: { readonly intent: object; readonly mandate: string }
   /** What the client can do; in the era of `initialize` it has said so before. */
   readonly capabilities?: object
   readonly era?: 'modern' | 'legacy'
@@ -43,7 +44,8 @@ export function message(
   args: string | null,
   options: MessageOptions = {},
 ): Message {
-  const { idempotencyKey, approvalId, wait, capabilities = {}, era = 'modern', more = [] } = options
+  const { idempotencyKey, approvalId, wait, declared } = options
+  const { capabilities = {}, era = 'modern', more = [] } = options
   const id = ++last
   const meta = {
     ...(era === 'modern'
@@ -55,6 +57,9 @@ export function message(
     ...(idempotencyKey == null ? {} : { [`${OWN}idempotency-key`]: idempotencyKey }),
     ...(approvalId == null ? {} : { [`${OWN}approval`]: approvalId }),
     ...(wait === undefined ? {} : { [`${OWN}wait`]: wait }),
+    ...(declared === undefined
+      ? {}
+      : { [`${OWN}intent`]: declared.intent, [`${OWN}mandate`]: declared.mandate }),
   }
   const about = method === 'resources/read' ? 'uri' : 'name'
   const params = [
