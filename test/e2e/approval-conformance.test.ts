@@ -1,17 +1,22 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { utf8 } from '../../src/core/bytes/text.js'
 import type { Answer } from '../../src/gate/answer/answer.js'
 import { answered, tool, unreachable } from '../support/approvals.js'
 import { OTHER_TOKEN, refund, rig, TOKEN } from '../support/rig.js'
-import { approvalConformance, type Sent, type Told } from './approval-conformance.js'
+import { approvalConformance, DECLARING, type Sent, type Told } from './approval-conformance.js'
 
 /** The spine itself, no mount in front of it. */
 approvalConformance('govern', async (time, rules) => {
   const dir = mkdtempSync(join(tmpdir(), 'gate-conformance-'))
   let down = false
   const { sent, dispatch } = tool(() => (down ? unreachable() : answered()))
-  const options = { clock: time.clock, timer: time.timer }
+  const options = {
+    clock: time.clock,
+    timer: time.timer,
+    mandateIssuers: DECLARING.options,
+  }
   let at = await rig({ ...rules, ...options }, dir)
   return {
     get gate() {
@@ -53,6 +58,15 @@ const httpOf = ({ amount, order = 'o-1', as = 'support-bot', ...more }: Sent) =>
       approvalId: more.approvalId ?? null,
       waitSeconds: more.waitSeconds ?? 0,
       idempotencyKey: more.idempotencyKey ?? null,
+      ...(more.declared === undefined
+        ? {}
+        : {
+            declared: {
+              kind: 'carried' as const,
+              intent: utf8(JSON.stringify(more.declared.intent)),
+              mandate: more.declared.mandate,
+            },
+          }),
     },
     order,
   )

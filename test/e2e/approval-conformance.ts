@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import type { RunningGate } from '../../src/app/open-gate.js'
 import type { Decider, Outcome, Resolution } from '../../src/gate/approval/decide/model.js'
 import { type FakeTime, fakeTime, person } from '../support/approvals.js'
+import { type Claims, mandateIssuer, stepsOf } from '../support/intents.js'
 import { openItems } from '../support/open-items.js'
 import type { CapsuleLine } from '../support/rig.js'
 
@@ -16,6 +17,8 @@ export type Sent = {
   readonly waitSeconds?: number
   readonly idempotencyKey?: string
   readonly as?: 'support-bot' | 'other-bot'
+  /** A mandate of `DECLARING`, and what is declared under it. */
+  readonly declared?: { readonly intent: object; readonly mandate: string }
 }
 export type Told = {
   readonly status: number
@@ -44,6 +47,9 @@ export type Mounting = (
   time: FakeTime,
   rules: { manifest: string; policies: string },
 ) => Promise<Mounted>
+
+/** Mandates of this issuer are accepted by the gate of every mount. */
+export const DECLARING = mandateIssuer()
 
 /** How a grant comes to be taken and nothing sent: what a caller is told, and why it comes about. */
 const UNSENT = {
@@ -453,6 +459,64 @@ export function approvalConformance(
       await at.gate.resume({ kind: 'agent', name: 'support-bot' }, 'test')
       expect(await verdicts()).toEqual(['hitl_dispatched', 'denied', 'timeout'])
       expect(at.reached()).toBe(0)
+    })
+
+    /** An agent that demands a person: its session's next declaration at each call. */
+    function declaring() {
+      const claims = { cedar_actions: ['create_refund'], so_type: undefined }
+      const steps = stepsOf(DECLARING, { claims, now: time.clock.now })
+      return (more: Claims = {}): NonNullable<Sent['declared']> => ({
+        intent: steps.standard('create_refund', { hem_urgency: 'REQUIRED', ...more }),
+        mandate: steps.mandate,
+      })
+    }
+    const INTENT = MANIFEST.replace('    irreversibility', '    intent: required\n$&')
+    const written = async (wanted: string): Promise<number> => {
+      let count = 0
+      for await (const { type } of at.gate.data.journal.lines()) if (type === wanted) count++
+      return count
+    }
+    async function ranOnce(): Promise<void> {
+      expect(at.reached()).toBe(1)
+      expect(await written('IDP_SUBMITTED')).toBe(1)
+      expect(await written('IDP_COMMITMENT_VERIFIED')).toBe(1)
+      expect(await written('IDP_COMMITMENT_GAP')).toBe(0)
+      expect(await verdicts()).toEqual(['hitl_dispatched', 'executed'])
+      expect((await newest()).disposition).toMatchObject({ human_disposed: true })
+    }
+
+    it('16: declared REQUIRED, approved: it runs once, and its intent is committed once', async () => {
+      await start(INTENT)
+      // Policy permits it without a person: the agent's own demand is what waits.
+      const call: Sent = { amount: '50.00', declared: declaring()() }
+      const told = await at.send(call)
+      expect(told).toMatchObject({ status: 202, code: 'approval_pending' })
+      expect(at.reached()).toBe(0)
+      expect(await at.send(call)).toMatchObject({ status: 202, approvalId: told.approvalId })
+      expect(await say(String(told.approvalId))).toMatchObject({ state: 'approved' })
+      expect(await at.send(call)).toMatchObject({ status: 200, code: null })
+      await ranOnce()
+      expect(await at.send(call)).toMatchObject({ status: 409, code: 'intent_duplicate' })
+      expect([at.reached(), await written('IDP_SUBMITTED')]).toEqual([1, 1])
+    })
+
+    it('16: the caller that stayed, and a restart between, commit nothing twice either', async () => {
+      await start(INTENT)
+      const next = declaring()
+      const stayed = at.send({ amount: '50.00', declared: next(), waitSeconds: 20 })
+      await say(await waitedFor())
+      expect(await stayed).toMatchObject({ status: 200, code: null })
+      await ranOnce()
+      const call: Sent = { amount: '60.00', declared: next() }
+      const id = await ask(call)
+      await at.restart()
+      // Its session waits, and says for what.
+      const other = await at.send({ amount: '70.00', declared: next({ hem_urgency: 'NONE' }) })
+      expect(other).toMatchObject({ status: 409, code: 'session_pending', approvalId: id })
+      await say(id)
+      await at.restart()
+      expect(await at.send(call)).toMatchObject({ status: 200 })
+      expect([at.reached(), await written('IDP_SUBMITTED')]).toEqual([2, 3])
     })
 
     it(`gives the grant back when nothing was sent (${UNSENT[unsent]}), and the item stays open`, async () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { RunningGate } from '../../src/app/open-gate.js'
 import { type FakeTime, fakeTime, person } from '../support/approvals.js'
+import { stepsOf } from '../support/intents.js'
 import {
   LINK,
   type Message,
@@ -10,7 +11,7 @@ import {
   problemIn,
 } from '../support/mcp/messages.js'
 import { type Scripted, scripted } from '../support/mcp/scripted.js'
-import { MANIFEST, POLICIES } from './approval-conformance.js'
+import { DECLARING, MANIFEST, POLICIES } from './approval-conformance.js'
 import { type Clients, clientsOnStdio, clientsOverHttp, overMcp } from './approval-over-mcp.js'
 
 /** How a client of each era learns that a person decides, and how it comes back. */
@@ -99,6 +100,50 @@ describe.each(Object.entries(MOUNTS))('waiting for a person through %s', (_, ope
     expect(last?.effect).toMatchObject({ request_digest: approval?.requestDigest })
     expect(codeOf(await ask(refund(resumed(state))))).toBe('approval_closed')
     expect(server.calls).toHaveLength(1)
+  })
+
+  it('gives it also where the agent itself demands a person, and commits its intent once', async () => {
+    await at.close()
+    await start(MANIFEST.replace('    irreversibility', '    intent: required\n$&'))
+    const claims = { cedar_actions: ['create_refund'], so_type: undefined }
+    const steps = stepsOf(DECLARING, { claims, now: time.clock.now })
+    const { mandate } = steps
+    const of = (more = {}) => ({ intent: steps.standard('create_refund', more), mandate })
+    const small = ARGS.replace('150.00', '50.00')
+    const declared = of({ hem_urgency: 'REQUIRED' })
+    const asked = resultOf(await ask(refund({ ...URL_MODE, declared }, small)))
+    const id = await opened()
+    expect(asked.resultType).toBe('input_required')
+    const other = problemIn(await ask(refund({ declared: of() }, small.replace('50', '60'))))
+    expect(other).toMatchObject({ code: 'session_pending', deny_code: 'HEM_PENDING' })
+    await approve(id)
+    const again = { ...resumed(String(asked.requestState)), declared }
+    expect(resultOf(await ask(refund(again, small))).content).toEqual([
+      { type: 'text', text: server.text },
+    ])
+    expect(server.calls).toHaveLength(1)
+    const types: string[] = []
+    for await (const { type } of at.gate.data.journal.lines()) types.push(type)
+    expect(types.filter((type) => type === 'IDP_SUBMITTED')).toHaveLength(2)
+    expect(types.filter((type) => type === 'IDP_COMMITMENT_VERIFIED')).toHaveLength(1)
+  })
+
+  it('tells a denied model in text what it may do instead', async () => {
+    await at.close()
+    await start(MANIFEST.replace('    irreversibility', '    intent: required\n$&'))
+    const claims = { cedar_actions: ['create_refund'], so_type: undefined }
+    const steps = stepsOf(DECLARING, { claims, now: time.clock.now })
+    const declared = { intent: steps.standard('create_refund'), mandate: steps.mandate }
+    const denied = await ask(refund({ declared }, ARGS.replace('EUR', 'USD').replace('150', '50')))
+    expect(problemIn(denied)).toMatchObject({ code: 'policy_denied', hem_available: true })
+    const [said, instead] = resultOf(denied).content ?? []
+    expect(said?.text).toBe(problemIn(denied)?.detail)
+    expect(JSON.parse(instead?.text ?? '')).toEqual({
+      deny_code: 'POLICY_DENY',
+      available_actions: [],
+      suggested_paths: [],
+      hem_available: true,
+    })
   })
 
   it('takes no answer of a form for a decision', async () => {

@@ -10,7 +10,7 @@ import type { FakeTime } from '../support/approvals.js'
 import { type Listening, listen } from '../support/listen.js'
 import { nextRequest } from '../support/next-request.js'
 import { OTHER_TOKEN, rig, TOKEN } from '../support/rig.js'
-import type { Mounted, Sent, Told } from './approval-conformance.js'
+import { DECLARING, type Mounted, type Sent, type Told } from './approval-conformance.js'
 
 /** What differs between mounts that agents reach over a socket. It outlives the gate's restarts. */
 export type Front = Pick<Mounted, 'reached' | 'sendNothing'> & {
@@ -27,7 +27,8 @@ export async function overHttp(
 ): Promise<Mounted> {
   const dir = mkdtempSync(join(tmpdir(), 'gate-conformance-'))
   const { seam = () => undefined } = front
-  const options = { clock: time.clock, timer: time.timer, seam }
+  const mandateIssuers = DECLARING.options
+  const options = { clock: time.clock, timer: time.timer, seam, mandateIssuers }
   const open = async (more: Partial<typeof rules>) => {
     const at = await rig({ ...rules, ...more, ...options }, dir)
     return { at, mount: await front.open(at.gate) }
@@ -96,7 +97,7 @@ export async function httpTool() {
 
 function bytesOf({ amount, order = 'o-1', as = 'support-bot', ...more }: Sent): string {
   const body = JSON.stringify({ order, currency: 'EUR', amount })
-  const { approvalId, waitSeconds, idempotencyKey } = more
+  const { approvalId, waitSeconds, idempotencyKey, declared } = more
   const head = [
     'POST /v1/refunds HTTP/1.1',
     'host: gate',
@@ -107,6 +108,12 @@ function bytesOf({ amount, order = 'o-1', as = 'support-bot', ...more }: Sent): 
     ...(approvalId === undefined ? [] : [`gate-approval: ${approvalId}`]),
     ...(waitSeconds === undefined ? [] : [`prefer: wait=${waitSeconds}`]),
     ...(idempotencyKey === undefined ? [] : [`idempotency-key: ${idempotencyKey}`]),
+    ...(declared === undefined
+      ? []
+      : [
+          `agent-intent: ${Buffer.from(JSON.stringify(declared.intent)).toString('base64url')}`,
+          `agent-mandate: ${declared.mandate}`,
+        ]),
   ]
   return `${head.join('\r\n')}\r\n\r\n${body}`
 }

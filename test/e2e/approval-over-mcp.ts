@@ -22,7 +22,7 @@ import type { Scripted } from '../support/mcp/scripted.js'
 import { mcpListener } from '../support/mcp/web.js'
 import { nextRequest } from '../support/next-request.js'
 import { OTHER_TOKEN, rig, TOKEN } from '../support/rig.js'
-import type { Mounted, Sent, Told } from './approval-conformance.js'
+import { DECLARING, type Mounted, type Sent, type Told } from './approval-conformance.js'
 
 type As = NonNullable<Sent['as']>
 /** Clients of one mount on one gate, by the agent that they are. */
@@ -48,7 +48,8 @@ export async function overMcp(
 ): Promise<Mounted & { readonly clients: Clients }> {
   const dir = mkdtempSync(join(tmpdir(), 'gate-conformance-'))
   const { seam = () => undefined } = front
-  const options = { clock: time.clock, timer: time.timer, seam }
+  const mandateIssuers = DECLARING.options
+  const options = { clock: time.clock, timer: time.timer, seam, mandateIssuers }
   const open = async (more: Partial<typeof rules>) => {
     const { manifest, policies } = { ...rules, ...more }
     const at = await rig({ manifest: ofServer(manifest), policies, ...options }, dir)
@@ -86,6 +87,7 @@ const messageOf = ({ amount, order = 'o-1', waitSeconds, ...more }: Sent): Messa
     ...(waitSeconds === undefined ? {} : { wait: waitSeconds }),
     idempotencyKey: more.idempotencyKey ?? null,
     approvalId: more.approvalId ?? null,
+    ...(more.declared === undefined ? {} : { declared: more.declared }),
   })
 
 /** `_meta` and problem document must tell the same story, and a success must be the server's own words. */

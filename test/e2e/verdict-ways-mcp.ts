@@ -205,7 +205,12 @@ function messageOf(call: HttpCall, code: Code): Message {
   if (code === 'target_malformed') return message('resources/read', `note:/${target}`, null)
   const text = body.kind === 'read' ? Buffer.from(body.bytes).toString('utf8') : '{}'
   const tool = TOOLS[target] ?? 'unheard_of'
-  return message('tools/call', tool, text, { idempotencyKey, approvalId, ...declaredIn(call) })
+  const { intent, mandate } = declaredIn(call)
+  const declared = {
+    ...(intent === undefined ? {} : { intent: JSON.parse(intent) as object }),
+    ...(mandate === undefined ? {} : { mandate }),
+  }
+  return message('tools/call', tool, text, { idempotencyKey, approvalId, declared })
 }
 
 /** What is no message that could be answered under an id; null: it is one. */

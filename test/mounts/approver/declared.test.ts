@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { derive } from '../../../src/adapters/webhook/events.js'
+import type { ApprovalSeen, WebhookEvent } from '../../../src/adapters/webhook/model.js'
+import { readLine } from '../../../src/core/journal/vocabulary.js'
 import { itemPage } from '../../../src/mounts/approver/item.js'
 import { standing } from '../../../src/mounts/approver/words.js'
+import { cli } from '../../cli/support.js'
 import { person } from '../../support/approvals.js'
 import { type Asked, HOSTILE, startAsked } from './asked.js'
 import { decision, detail } from './harness.js'
@@ -134,3 +138,47 @@ describe('a session that was stopped', () => {
 
 const ids = (): string => '5f0c1b2a-7d3e-4c6b-8a9d-0e1f2a3b4c5d'
 const sessionIn = (item: object): string => (item as { readonly session_id: string }).session_id
+
+describe('from a terminal, and for systems that are told', () => {
+  it('a stopped session is shown in words, and resumed', async () => {
+    const id = await at.gap()
+    const env = { GATE_ADMIN_URL: at.plane.url, GATE_ADMIN_TOKEN: at.plane.tokens.approver }
+    const run = (...args: string[]) => cli(['approvals', ...args], { env })
+    expect((await run('ls')).out).toContain('read_booking (stopped session)')
+    const shown = await run('show', id)
+    expect(shown.out).toContain('You decide whether it goes on.')
+    expect(shown.out).toContain('What was sent is not what was declared (IDP_COMMITMENT_GAP)')
+    expect(shown.out).toContain('which the gate has not checked')
+    const { document_digest } = await detail(at.plane, id)
+    expect((await run('approve', id, document_digest)).out).toBe('resumed: the session goes on\n')
+    const unlifted = await at.unlifted()
+    const seen = await detail(at.plane, unlifted)
+    expect((await run('show', unlifted)).out).toContain(LIFTS_NOT)
+    expect((await run('approve', unlifted, seen.document_digest)).out).toBe(
+      'approved: policy or a constraint still refuses the call\n',
+    )
+  }, 30_000)
+
+  it('events of a stopped session say what it is, and that it was resumed', async () => {
+    const id = await at.gap()
+    const item = await detail(at.plane, id)
+    await decision(at.plane, item, { decision: 'approve' })
+    const approvals = new Map<string, ApprovalSeen>()
+    const told: WebhookEvent[] = []
+    for await (const raw of at.plane.gate.data.journal.lines()) {
+      const line = readLine(raw)
+      if (line === null) continue
+      const { events, change } = derive(line, { approvals, judges: null })
+      told.push(...events.filter(({ approval }) => approval === id))
+      for (const [key, seen] of Object.entries(change?.approvals ?? {})) {
+        if (seen === null) approvals.delete(key)
+        else approvals.set(key, seen)
+      }
+    }
+    const about = { holds: 'session', session_id: sessionIn(item) }
+    expect(told).toMatchObject([
+      { type: 'approval.requested', data: about },
+      { type: 'approval.decided', data: { ...about, outcome: 'resumed' } },
+    ])
+  })
+})

@@ -27,9 +27,7 @@ export type MessageOptions = {
   readonly idempotencyKey?: string | null
   readonly approvalId?: string | null
   readonly wait?: number
-  /** The JSON text of a declaration, and a mandate. */
-  readonly intent?: string
-  readonly mandate?: string
+  readonly declared?: { readonly intent?: object; readonly mandate?: string }
   /** What the client can do; in the era of `initialize` it has said so before. */
   readonly capabilities?: object
   readonly era?: 'modern' | 'legacy'
@@ -46,7 +44,7 @@ export function message(
   args: string | null,
   options: MessageOptions = {},
 ): Message {
-  const { idempotencyKey, approvalId, wait, intent, mandate } = options
+  const { idempotencyKey, approvalId, wait, declared = {} } = options
   const { capabilities = {}, era = 'modern', more = [] } = options
   const id = ++last
   const meta = {
@@ -59,8 +57,8 @@ export function message(
     ...(idempotencyKey == null ? {} : { [`${OWN}idempotency-key`]: idempotencyKey }),
     ...(approvalId == null ? {} : { [`${OWN}approval`]: approvalId }),
     ...(wait === undefined ? {} : { [`${OWN}wait`]: wait }),
-    ...(intent === undefined ? {} : { [`${OWN}intent`]: JSON.parse(intent) }),
-    ...(mandate === undefined ? {} : { [`${OWN}mandate`]: mandate }),
+    ...(declared.intent === undefined ? {} : { [`${OWN}intent`]: declared.intent }),
+    ...(declared.mandate === undefined ? {} : { [`${OWN}mandate`]: declared.mandate }),
   }
   const about = method === 'resources/read' ? 'uri' : 'name'
   const params = [

@@ -66,7 +66,7 @@ export function refusal(problem: Problem, asked: Asked): Reply {
     }
   }
   const result = {
-    content: [{ type: 'text', text: problem.detail }],
+    content: [problem.detail, ...insteadOf(problem)].map((text) => ({ type: 'text', text })),
     isError: true,
     // Clients hold structured content against the tool's schema, and drop what does not fit.
     ...(asked.typed ? {} : { structuredContent: problem }),
@@ -79,6 +79,16 @@ export function refusal(problem: Problem, asked: Asked): Reply {
     },
   }
   return { octets: resultOctets(id, JSON.stringify(result)), status: 200, problem, code: null }
+}
+
+/** What a denied agent may do instead, also where its model reads nothing but text (seed intent-declaration-primitive-01 §6.1). */
+function insteadOf(problem: Problem): readonly string[] {
+  const { result, available_actions, suggested_paths, hem_available, mismatch_detail } = problem
+  const says = available_actions.length + suggested_paths.length > 0 || hem_available
+  if (result !== 'DENY' || !(says || mismatch_detail !== undefined)) return []
+  const { deny_code } = problem
+  const said = { deny_code, available_actions, suggested_paths, hem_available, mismatch_detail }
+  return [JSON.stringify(said)]
 }
 
 const CODE_OF: Readonly<Record<string, number>> = {
