@@ -128,8 +128,10 @@ describe('which digests of a line must have a public document', () => {
     ]
     expect(documents('TOOLS_PINNED', { tools })).toEqual(['tools read 4', 'tools write 5'])
     expect(documents('TOOL_CHANGED', { pinned: D(4), seen: D(6) })).toEqual(['seen 6'])
+    expect(documents('SESSION_AUDITED', { audit_digest: D(7) })).toEqual(['audit_digest 7'])
     const others = (Object.keys(LINES) as LineType[]).filter(
-      (type) => !['CONFIG_CHANGED', 'TOOLS_PINNED', 'TOOL_CHANGED'].includes(type),
+      (type) =>
+        !['CONFIG_CHANGED', 'TOOLS_PINNED', 'TOOL_CHANGED', 'SESSION_AUDITED'].includes(type),
     )
     for (const type of others) expect([type, documents(type, {})]).toEqual([type, []])
   })

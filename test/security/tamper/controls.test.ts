@@ -117,8 +117,9 @@ describe('the suite itself', () => {
     }
     judge.close()
     if (!RUNS_ALL) return
-    // Heads of their own, lines put in and taken out: the signature alone stands against these.
-    expect(passed.length).toBeGreaterThan(20)
+    // Heads of their own, lines put in and taken out: the signature alone stands against these. Where a session's audit
+    // record stands behind what was changed, its digest does not fit either.
+    expect(passed.length).toBeGreaterThan(10)
     for (const operation of ['line-removed, relinked with heads that fit', 'invented-in-middle']) {
       expect(passed.some((name) => name.startsWith(`one: ${operation}`))).toBe(true)
     }

@@ -1,6 +1,24 @@
 /** What judges the calls of the story: every way a call can go has a tool here. */
 export const MANIFEST = `id: com.acme.shop
+object:
+  type: booking
+  id: booking
+  states: [created, closed]
+  transitions:
+    CloseBooking: {from: created, to: closed}
 tools:
+  read_booking:
+    match: GET /v1/bookings/{booking}
+    args: {booking: string}
+    action: ReadBooking
+    irreversibility: two_way
+    intent: required
+  close_booking:
+    match: POST /v1/bookings/{booking}/close
+    args: {booking: string}
+    action: CloseBooking
+    irreversibility: one_way_recoverable
+    intent: required
   create_refund:
     match: POST /v1/refunds
     args: {order: string, currency: string, amount: decimal}
@@ -28,6 +46,8 @@ tools:
 `
 export const POLICIES = `
 @id("support") permit (principal == Agent::"support-bot", action, resource);
+@id("unsure") forbid (principal, action == Action::"CloseBooking", resource)
+unless { context has idp.confidence_level && context.idp.confidence_level.greaterThanOrEqual(decimal("0.8")) };
 @id("large-refund") @hem("required") forbid (principal, action == Action::"create_refund", resource)
 when { context.args.amount.greaterThan(decimal("100.0")) } unless { context.approval.granted };
 @id("closings") @hem("required") forbid (principal, action == Action::"close_account", resource)

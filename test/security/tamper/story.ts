@@ -10,6 +10,7 @@ import type { Dispatch } from '../../../src/ports/dispatch.js'
 import { answered, decide, fakeTime, person, tool, unreachable } from '../../support/approvals.js'
 import { describedTool, httpCall } from '../../support/manifests.js'
 import { OTHER_TOKEN, type Rig, rig, TOKEN } from '../../support/rig.js'
+import { declaredCalls, ISSUER } from './declared-calls.js'
 import { type Files, readFolder } from './folder.js'
 import { MANIFEST, POLICIES } from './shop.js'
 
@@ -46,6 +47,7 @@ async function tell(dir: string): Promise<Story> {
   await createKeys(join(dir, 'data', 'keys'), { now: time.clock.now })
   const options = {
     ...{ manifest: MANIFEST, policies: POLICIES, segmentBytes: SEGMENT_BYTES },
+    mandateIssuers: ISSUER.options,
     ...{ snapshotEvery: 1_000_000, clock: time.clock, timer: time.timer },
   }
   let at = await rig(options, dir)
@@ -65,6 +67,7 @@ async function tell(dir: string): Promise<Story> {
   at = await rig(options, dir)
   await peopleAreAsked(at, time.advance, secret)
   await keep()
+  await declaredCalls({ at, now: time.clock.now, secret })
   await operatorsAct(at, time.advance, secret)
   await at.gate.close()
   return { files: readFolder(dir), earlier, secret }

@@ -126,14 +126,15 @@ export function foldSession(
       const asked = approvals.get(approval_id)
       if (asked !== undefined) asked.outcome = 'resumed'
     },
-    concluded(capsule: CapsuleSeen): void {
-      const { capsuleId, verdict, decisionId, intentRef, policyDigest, manifestDigest } = capsule
+    /** `eventId`: of the declaration that it is about. */
+    concluded(capsule: CapsuleSeen, eventId: string | null): void {
+      const { capsuleId, verdict, decisionId, policyDigest, manifestDigest } = capsule
       const id = own(capsuleId)
       capsules.push(id)
       verdicts.set(own(verdict), (verdicts.get(verdict) ?? 0) + 1)
       if (policyDigest !== null) policies.add(own(policyDigest))
       if (manifestDigest !== null) manifests.add(own(manifestDigest))
-      const row = intentRef === null ? undefined : listed.get(intentRef)
+      const row = eventId === null ? undefined : listed.get(eventId)
       if (row !== undefined) row.capsule = id
       const asked = decisionId === null ? undefined : approvals.get(decisionId)
       if (asked !== undefined) asked.outcome = own(verdict)

@@ -82,7 +82,7 @@ export function createSessionAudits(crypto: Hashing, own = (text: string): strin
     stray = session === undefined ? capsule : null
     if (session === undefined) return []
     session.fold.touch(capsule)
-    session.fold.concluded(capsule)
+    session.fold.concluded(capsule, call?.eventId ?? intentRef)
     owners.delete(action)
     session.owned.delete(action)
     if (call !== undefined && transits && session.sent.has(actionId)) {
@@ -96,7 +96,7 @@ export function createSessionAudits(crypto: Hashing, own = (text: string): strin
   /** The capsule that stands before a line in its append, where only that line says whose it is. */
   function adopt(session: Live, isIt: (capsule: CapsuleSeen) => boolean): void {
     if (stray === null || !isIt(stray)) return
-    session.fold.concluded(stray)
+    session.fold.concluded(stray, stray.intentRef)
     stray = null
   }
 
