@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
-import { nodeCrypto } from '../adapters/crypto-node.js'
-import { auditLine, type SessionAudit } from '../core/intent/audit/model.js'
-import { auditDigest, auditText } from '../core/intent/audit/session-audit.js'
-import { createSessionAudits } from '../core/intent/audit/sessions.js'
-import { type LineOf, readLine } from '../core/journal/vocabulary.js'
-import { folderOptions } from './access/data-folder.js'
-import { ledgerFiles, readAll } from './ledger/files.js'
-import { EXIT, plain, printResult, UsageError } from './output/print.js'
+import { nodeCrypto } from '../../adapters/crypto-node.js'
+import { auditLine, type SessionAudit } from '../../core/intent/audit/model.js'
+import { auditDigest, auditText } from '../../core/intent/audit/session-audit.js'
+import { createSessionAudits } from '../../core/intent/audit/sessions.js'
+import { type LineOf, readLine } from '../../core/journal/vocabulary.js'
+import { folderOptions } from '../access/data-folder.js'
+import { ledgerFiles, readAll } from '../ledger/files.js'
+import { EXIT, plain, printResult, UsageError } from '../output/print.js'
 
 type Options = { data: string; json?: boolean }
 type Audited = {
@@ -21,9 +21,9 @@ The record is made from the lines of the journal, read beside a running gate, an
 gate signed when the session was closed. Exit codes: 0 the same, 1 another, 3 no line says one yet.
 The signatures themselves are checked by \`capsule-gate ledger verify\`.`
 
-export function register(program: Command): void {
-  const session = program.command('session').description('sessions of agents')
-  folderOptions(session.command('audit').description('what a session was, from its lines'))
+/** `sessions audit`: what a session was, from the journal alone. */
+export function registerAudit(sessions: Command): void {
+  folderOptions(sessions.command('audit').description('what a session was, from its lines'))
     .argument('<id>', 'session_id')
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)

@@ -4,9 +4,10 @@ import type {
   SessionFound,
   SessionOpened,
   SessionShown,
-} from '../mounts/admin/routes/sessions.js'
-import { type AdminTarget, adminOptions, callAdmin } from './access/admin-client.js'
-import { plain, printResult, table } from './output/print.js'
+} from '../../mounts/admin/routes/sessions.js'
+import { type AdminTarget, adminOptions, callAdmin } from '../access/admin-client.js'
+import { plain, printResult, table } from '../output/print.js'
+import { registerAudit } from './audit.js'
 
 const HELP = `
 A session is opened by an agent's first valid mandate for it, or here. One that is over never opens again;
@@ -16,7 +17,8 @@ to stop one for a while: capsule-gate halt --session ID.`
 export function register(program: Command): void {
   const sessions = program
     .command('sessions')
-    .description('list, open and close sessions of declared calls')
+    .alias('session')
+    .description('list, open, close and audit sessions of declared calls')
     .addHelpText('after', HELP)
   const add = (name: string, description: string): Command =>
     adminOptions(sessions.command(name).description(description)).option('--json', 'print JSON')
@@ -30,6 +32,7 @@ export function register(program: Command): void {
   add('close', 'end a session, for good: nothing of it is sent or asked any more')
     .argument('<id>', 'the session')
     .action(close)
+  registerAudit(sessions)
 }
 
 async function list(options: AdminTarget): Promise<void> {
