@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks'
 
-/** How work behind the running gate leaves the loop to calls. */
+/** How work behind the running gate leaves the loop to calls; several pieces of it share one pace. */
 export type Pace = {
   /** Null while this slice of work may go on; else what to wait for before the next one. */
   rest(): Promise<void> | null
-  /** Ends a wait that is under way. */
+  /** Ends every wait that is under way; nothing waits from here on. */
   stop(): void
 }
 
@@ -14,22 +14,26 @@ const WAITS = 9
 
 export function createPace(): Pace {
   let since = performance.now()
-  let wake: (() => void) | null = null
+  let stopped = false
+  const waiting = new Set<() => void>()
   return {
     rest() {
       const worked = performance.now() - since
-      if (worked < SLICE_MS) return null
+      if (stopped || worked < SLICE_MS) return null
       return new Promise((resolve) => {
         const done = (): void => {
           clearTimeout(timeout)
-          wake = null
+          waiting.delete(done)
           since = performance.now()
           resolve()
         }
         const timeout = setTimeout(done, worked * WAITS).unref()
-        wake = done
+        waiting.add(done)
       })
     },
-    stop: () => wake?.(),
+    stop() {
+      stopped = true
+      for (const done of [...waiting]) done()
+    },
   }
 }

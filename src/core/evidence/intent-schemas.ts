@@ -22,6 +22,7 @@ export const IDP_SUMMARY: s.Schema = s.closed(
         requested_action: s.NAME,
         profile: s.oneOf('IDP_STANDARD', 'IDP_THIN'),
         hem_urgency: s.oneOf('NONE', 'RECOMMENDED', 'REQUIRED'),
+        audit_accessible: { type: 'boolean' },
       },
       {
         declared_goal: s.orNull(s.TEXT),

@@ -34,7 +34,8 @@ export function createGoverned() {
       objects.set(so_id, { state, principal: objects.get(so_id)?.principal ?? null })
     },
     transitioned({ so_id, from_state, to_state, principal }: LineOf<'STATE_TRANSITIONED'>): void {
-      if (from_state === null && to_state === null) return
+      // Only an action that may change the object names its principal.
+      if (from_state === to_state && principal === undefined) return
       const last = principal ?? objects.get(so_id)?.principal ?? null
       objects.set(so_id, { state: to_state, principal: last })
     },

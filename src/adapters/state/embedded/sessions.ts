@@ -13,6 +13,7 @@ import type { SessionDump } from './dump.js'
 import type { Governed } from './governed.js'
 import { createIdle } from './idle-sessions.js'
 import { sortedValues } from './maps.js'
+import { createRecent } from './recent.js'
 import { createReplayIndex, replayKey } from './replay-index.js'
 import { createEntry, createFolded, type Entry, type Folded, sessionOf } from './session-entry.js'
 
@@ -43,15 +44,11 @@ export function createSessions(
   const reserved = new Map<string, Reserved>()
   /** Sessions in which an action has begun something, other than a commit, that has no line yet. */
   const begun = new Map<string, Entry>()
-  /** Keys of what is reserved, and of what was committed last, with their actions. */
-  const actions = new Map<string, string>()
+  /** Actions by the keys that they reserved, and by those that were committed last. */
+  const byKey = new Map<string, string>()
+  const recent = createRecent(RECENT)
+  const actionOf = (key: string): string | null => byKey.get(key) ?? recent.get(key) ?? null
 
-  const remember = (key: string, actionId: string): void => {
-    actions.delete(key)
-    actions.set(key, actionId)
-    const [oldest] = actions.keys()
-    if (actions.size > RECENT + reserved.size && oldest !== undefined) actions.delete(oldest)
-  }
   /** One that is open is not closed: no line opens a session again. */
   const isClosed = (sessionId: string): boolean =>
     !open.has(sessionId) && over.has(replayKey('session', sessionId))
@@ -90,8 +87,8 @@ export function createSessions(
     const { sessionId, agent, soId, idpId, step, mandateId, actionId, at } = request
     const key = replayKey(soId, idpId)
     const name = key.toString('latin1')
-    if (index.has(key) || isReserved(name)) {
-      return { kind: 'duplicate', actionId: actions.get(name) ?? null }
+    if (index.has(key) || byKey.has(name)) {
+      return { kind: 'duplicate', actionId: actionOf(name) }
     }
     const why = closedTo(request)
     if (why !== null) return { kind: 'session', why }
@@ -104,7 +101,7 @@ export function createSessions(
     entry.lastStep = step
     entry.usedAt = Math.max(entry.usedAt, at)
     reserved.set(actionId, { ...request, key: name })
-    remember(name, actionId)
+    byKey.set(name, actionId)
     return { kind: 'committed', opens, presents, heldBy: heldBy(entry) }
   }
 
@@ -147,11 +144,6 @@ export function createSessions(
     if (!isUsed && open.get(entry.sessionId) === entry) open.delete(entry.sessionId)
   }
 
-  const isReserved = (name: string): boolean => {
-    const actionId = actions.get(name)
-    return actionId !== undefined && reserved.get(actionId)?.key === name
-  }
-
   return {
     commit,
     mismatch,
@@ -168,7 +160,7 @@ export function createSessions(
       const gone = reserved.get(actionId)
       if (gone === undefined) return
       reserved.delete(actionId)
-      actions.delete(gone.key)
+      byKey.delete(gone.key)
       const entry = open.get(gone.sessionId)
       if (entry === undefined) return
       // The line that was to present its mandate is not there: the next call presents it.
@@ -178,8 +170,8 @@ export function createSessions(
     committed(soId: string, idpId: string): { readonly actionId: string | null } | null {
       const key = replayKey(soId, idpId)
       const name = key.toString('latin1')
-      if (!index.has(key) && !isReserved(name)) return null
-      return { actionId: actions.get(name) ?? null }
+      if (!index.has(key) && !byKey.has(name)) return null
+      return { actionId: actionOf(name) }
     },
     open(sessionId: string, agent: string, at: number): SessionOpening {
       if (isOver(sessionId)) return 'over'
@@ -247,7 +239,8 @@ export function createSessions(
       const name = reserved.get(action_id)?.key ?? replayKey(so_id, idp_id).toString('latin1')
       index.add(Buffer.from(name, 'latin1'))
       reserved.delete(action_id)
-      remember(name, action_id)
+      byKey.delete(name)
+      recent.set(name, action_id)
       const folded = foldedAt(session_id, line.agent, line.at)
       if (folded === null) return
       folded.lastStep = Math.max(folded.lastStep, step)
@@ -293,7 +286,8 @@ export function createSessions(
       open.clear()
       reserved.clear()
       begun.clear()
-      actions.clear()
+      byKey.clear()
+      recent.clear()
       for (const { sessionId, agent, mandates, holds, ...rest } of dump.open) {
         const entry = begin(sessionId, agent, Date.parse(rest.usedAt))
         entry.lastStep = rest.lastStep
