@@ -38,7 +38,8 @@ export async function askHuman(authorized: Authorized, parts: Parts): Promise<Ex
     return { exit: 'joined', known: authorized, approval: current }
   }
   // If another action is closing it, the new item is opened beside the one that is ending.
-  const over = current !== null && (await mayClose(current, actionId, parts)) ? current : null
+  const closes = current !== null && !holdsAnother(current, authorized)
+  const over = closes && (await mayClose(current, actionId, parts)) ? current : null
   const { openPerAgent: threshold, openPerSession: most } = parts
   const sessionId = authorized.intent?.intent.sessionId
   const session = sessionId === undefined ? undefined : { sessionId, most }
@@ -65,11 +66,16 @@ export async function standingRefusal(
 
 const RETRY_SECONDS = 60
 
-/** An item that holds nothing is not enough for a call whose session has to wait (seed §4.4). */
+/** An item that does not hold its session is not enough for a call whose session has to wait (seed §4.4). */
 const isJoinable = (current: Approval, authorized: Authorized): boolean =>
   !isStale(current, authorized) &&
   !isVoid(current, authorized) &&
+  !holdsAnother(current, authorized) &&
   (current.holds !== undefined || !demandsPerson(authorized))
+
+/** Another session of the agent waits for the same request: its item is neither joined nor ended by this one. */
+const holdsAnother = ({ holds, sessionId }: Approval, { intent }: Authorized): boolean =>
+  holds !== undefined && sessionId !== intent?.intent.sessionId
 
 /** A grant that this call found unusable, although its rules are the current ones. */
 const isVoid = (current: Approval, { item }: Authorized): boolean =>

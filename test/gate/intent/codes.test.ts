@@ -64,7 +64,7 @@ const TABLE_OF_CODES: Readonly<Record<Row, Expected>> = {
   intent_mission_mismatch: deny(
     'IDP_MISSION_REF_MISMATCH',
     403,
-    ['CAPSULE', 'SESSION_OPENED', 'IDP_MISSION_REF_MISMATCH_REJECTED'],
+    ['SESSION_OPENED', 'CAPSULE', 'IDP_MISSION_REF_MISMATCH_REJECTED'],
     { more: { mismatch_detail: { expected_mission_ref: MISSION, submitted_mission_ref: ELSE } } },
   ),
   // §5.2 a–f, §7
