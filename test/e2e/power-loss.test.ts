@@ -127,7 +127,9 @@ async function lostOf({ said, image }: Moment): Promise<string[]> {
     const capsules = new Set((await at.capsules()).map(({ capsule }) => capsule.action_id))
     const lost: string[] = []
     for (const one of said) {
-      const action = one.split(' ')[1] as string
+      const [log, action = ''] = one.split(' ')
+      // What the child notes for its next run names declarations, not actions.
+      if (log === 'ids' || log === 'again') continue
       if (!capsules.has(action)) lost.push(`${one}: no capsule`)
       const { state } = await at.gate.data.evidence.byAction(action)
       if (state !== 'present') lost.push(`${one}: evidence ${state}`)

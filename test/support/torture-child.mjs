@@ -173,8 +173,8 @@ async function call(index) {
       body: { kind: 'read', bytes: body },
       tool: null,
       caller: { bearer: 't', certificate: null, asserted: null, source: 'loop' },
-      // Every fourth call comes with a key, half of those keys come twice.
-      idempotencyKey: index % 4 === 1 ? `key-${seed}-${index >> 3}` : null,
+      // Every fourth call comes with a key, half of those keys come twice; those of declarations are other requests.
+      idempotencyKey: index % 4 === 1 && !isDeclared ? `key-${seed}-${index >> 3}` : null,
       approvalId: null,
       waitSeconds: 0,
     },

@@ -15,6 +15,7 @@ const keyOf = (use: TenantUse): Buffer =>
 const DIGESTS: Partial<Record<TenantUse, (text: string) => string>> = {
   voter: keys.voter,
   subject: keys.subjectTag,
+  principal: keys.principal,
   reason: keys.reasonSalt,
   'call-identity': keys.callIdentity,
   source: keys.sourceHash,

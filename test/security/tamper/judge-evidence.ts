@@ -137,6 +137,7 @@ function dueIn(files: Files): { due: ReadonlySet<string>; documents: ReadonlySet
       for (const { definition } of line.tools) documents.add(definition)
     }
     if (line.type === 'TOOL_CHANGED') documents.add(line.seen)
+    if (line.type === 'SESSION_AUDITED') documents.add(line.audit_digest)
   }
   return { due, documents }
 }

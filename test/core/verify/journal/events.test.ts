@@ -19,7 +19,9 @@ describe.each(SIGNED)('%s', (type) => {
   }
 
   it('holds with its signature, and not with another: event_signature', () => {
-    expect(errorsOf(json)).toEqual([])
+    // The record of a session that is not over is a fault of its own.
+    const alone = type === 'SESSION_AUDITED' ? ['session_audit_premature'] : []
+    expect(errorsOf(json)).toEqual(alone)
     const other = json.replace(/("sig":")(.)/, (_, start, c) => start + (c === 'A' ? 'B' : 'A'))
     expect(errorsOf(other)).toEqual(['event_signature'])
   })
