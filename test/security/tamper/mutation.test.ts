@@ -34,5 +34,5 @@ describe('starts where signatures are not checked', () => {
         expect.stringContaining('snapshot-rewritten (old signature)'),
       ]),
     )
-  })
+  }, 300_000)
 })
