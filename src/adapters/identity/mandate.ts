@@ -53,6 +53,7 @@ export function createMandates({ issuers, clock }: MandatesOptions): Mandates {
   const keySets = new Map(issuers.map((issuer) => [issuer, createKeySet(issuer.jwks)]))
   const issuerOf = (name: unknown) => issuers.find(({ issuer }) => issuer === name)
   const remembered = new Map<string, Remembered>()
+  const underWay = new Map<string, Promise<Signed | NotValid>>()
   const possession = createPossession()
 
   function recall(ath: string): Signed | null {
@@ -70,6 +71,15 @@ export function createMandates({ issuers, clock }: MandatesOptions): Mandates {
     const [oldest] = remembered.keys()
     if (oldest !== undefined && remembered.size >= MOST_REMEMBERED) remembered.delete(oldest)
     remembered.set(ath, { signed, keys })
+  }
+
+  /** Calls at once under a new mandate wait for one verification, and go on in the order in which they came. */
+  function verifyOnce(token: string, ath: string): Promise<Signed | NotValid> {
+    const known = underWay.get(ath)
+    if (known !== undefined) return known
+    const begun = verify(token, ath).finally(() => underWay.delete(ath))
+    underWay.set(ath, begun)
+    return begun
   }
 
   async function verify(token: string, ath: string): Promise<Signed | NotValid> {
@@ -105,7 +115,7 @@ export function createMandates({ issuers, clock }: MandatesOptions): Mandates {
     async read(token: string, caller: Caller): Promise<MandateRead> {
       if (token.length > MOST_MANDATE_LENGTH) return invalid('too_long')
       const ath = hash('sha256', token, 'base64url')
-      const signed = recall(ath) ?? (await verify(token, ath))
+      const signed = recall(ath) ?? (await verifyOnce(token, ath))
       if (signed.kind !== 'signed') return signed
       const { issuer, times, claims } = signed
       if (!times.ok) return invalid(times.why)
