@@ -151,7 +151,9 @@ const complete = () => ({
 async function call(index) {
   // Every third call declares what it does; a few of those bring an id of an earlier run.
   const isDeclared = index % 3 === 2
-  const old = isDeclared && index % 9 === 8 ? earlier.pop() : undefined
+  // The newest were on their way when the kill came, the oldest had long been committed.
+  const take = () => (index % 2 === 0 ? earlier.pop() : earlier.shift())
+  const old = isDeclared && index % 9 === 8 ? take() : undefined
   const idp = old ?? randomUUID()
   if (isDeclared && old === undefined) writeSync(ids, `${idp}\n`)
   const amount = ['5.00', '20.00', '150.00', '600.00'][index % 4]
