@@ -19,7 +19,7 @@ import type { Signer } from '../ports/signer.js'
 import type { Approval, BudgetClaim, BudgetReading, State } from '../ports/state.js'
 import type { TenantKeys } from '../ports/tenant.js'
 import type { Ending, Refused } from './govern/exit.js'
-import type { Advice } from './intent/advice.js'
+import type { Advice } from './intent/advice/advice.js'
 import type { Halts } from './operate/halt.js'
 
 /** What judges calls. Replaced as a whole, never changed; each has the next `generation`. */

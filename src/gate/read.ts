@@ -17,7 +17,7 @@ import {
   type NoTransitions,
   type OpenTransitions,
   openTransitions,
-} from './intent/open-transitions.js'
+} from './intent/advice/open-transitions.js'
 import { type IntentPage, type IntentQuery, readIntents } from './intent/read-intents.js'
 import { type Check, checksOf, watchVerification } from './operate/checks.js'
 

@@ -10,8 +10,8 @@ import type { Parts, Reserved } from '../context.js'
 import { capturedRequest } from '../evidence/frozen.js'
 import { jsonPart } from '../evidence/parts.js'
 import { evidenceRecord } from '../evidence/record.js'
-import { compare } from '../intent/compare.js'
-import { stepOf } from '../intent/transition.js'
+import { compare } from '../intent/after/compare.js'
+import { stepOf } from '../intent/after/transition.js'
 import { RecordUnavailable, type Sent } from './exit.js'
 
 /**

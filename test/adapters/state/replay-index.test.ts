@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createReplayIndex, replayKey } from '../../../src/adapters/state/embedded/replay-index.js'
+import {
+  createReplayIndex,
+  replayKey,
+} from '../../../src/adapters/state/embedded/sessions/replay-index.js'
 import { createEmbeddedState } from '../../../src/adapters/state/embedded/state.js'
 import { TENANT } from '../../support/tenant.js'
 import { lineWriter } from './lines.js'

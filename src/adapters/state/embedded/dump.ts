@@ -24,7 +24,7 @@ import {
 } from '../../../core/json/shape.js'
 import type { Hitl } from '../../../core/manifest/model.js'
 import type { KeyState, ObjectState, Pin, Vote } from '../../../ports/state.js'
-import { isIdText } from './replay-index.js'
+import { isIdText } from './sessions/replay-index.js'
 
 /** What a snapshot keeps of the state: all that the lines so far established (DESIGN §5). */
 

@@ -20,7 +20,7 @@ import { createKeys, keyScope } from './keys.js'
 import { sortedValues } from './maps.js'
 import { createOpenItems } from './open-items.js'
 import { createPins } from './pins.js'
-import { createSessions } from './sessions.js'
+import { createSessions } from './sessions/sessions.js'
 import { createWindows } from './windows.js'
 
 export type EmbeddedState = State & {

@@ -4,7 +4,10 @@ import type { HttpCall } from '../../../core/call/call.js'
 import type { Plain } from '../../../core/json/value.js'
 import type { Problem } from '../../../core/verdict/problem.js'
 import type { Gate } from '../../../gate/gate.js'
-import type { NoTransitions, OpenTransitions } from '../../../gate/intent/open-transitions.js'
+import type {
+  NoTransitions,
+  OpenTransitions,
+} from '../../../gate/intent/advice/open-transitions.js'
 import { sendProblem } from '../respond.js'
 import { reservedProblem, sendJson } from './problems.js'
 

@@ -1,8 +1,8 @@
-import type { MissionMismatch } from '../../core/intent/check.js'
-import type { Intent, Mandate } from '../../core/intent/model.js'
-import type { Admitted, Parts } from '../context.js'
-import { RecordUnavailable, type Refused, refuse } from '../govern/exit.js'
-import { signed } from '../signed-event.js'
+import type { MissionMismatch } from '../../../core/intent/check.js'
+import type { Intent, Mandate } from '../../../core/intent/model.js'
+import type { Admitted, Parts } from '../../context.js'
+import { RecordUnavailable, type Refused, refuse } from '../../govern/exit.js'
+import { signed } from '../../signed-event.js'
 import { refuseSession } from './refuse-session.js'
 
 /** §5.2 (g): answered with both missions, on record, and counted: too many in a session stop it. */

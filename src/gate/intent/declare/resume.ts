@@ -1,7 +1,7 @@
-import type { Committed } from '../../core/intent/model.js'
-import type { Admitted, Intended, Parts } from '../context.js'
-import { advance } from '../govern/advance.js'
-import { type Refused, refuse } from '../govern/exit.js'
+import type { Committed } from '../../../core/intent/model.js'
+import type { Admitted, Intended, Parts } from '../../context.js'
+import { advance } from '../../govern/advance.js'
+import { type Refused, refuse } from '../../govern/exit.js'
 import { mayProceed } from './may-proceed.js'
 import { WRITTEN } from './repeated.js'
 

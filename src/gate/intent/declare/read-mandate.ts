@@ -1,6 +1,6 @@
-import type { Call } from '../../core/call/call.js'
-import type { Mandate } from '../../core/intent/model.js'
-import type { Parts } from '../context.js'
+import type { Call } from '../../../core/call/call.js'
+import type { Mandate } from '../../../core/intent/model.js'
+import type { Parts } from '../../context.js'
 
 /** What a call or a question shows as its mandate. */
 export type ShownMandate =

@@ -1,7 +1,7 @@
-import { executedAction } from '../../core/call/executed.js'
-import type { Dispatched } from '../../ports/dispatch.js'
-import type { Reserved } from '../context.js'
-import type { Commitment } from '../govern/exit.js'
+import { executedAction } from '../../../core/call/executed.js'
+import type { Dispatched } from '../../../ports/dispatch.js'
+import type { Reserved } from '../../context.js'
+import type { Commitment } from '../../govern/exit.js'
 
 /**
  * §5.5.3: the declared action against the one that was executed, character by character. The second is derived

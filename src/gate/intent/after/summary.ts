@@ -1,5 +1,5 @@
-import type { Intent } from '../../core/intent/model.js'
-import type { Plain } from '../../core/json/value.js'
+import type { Intent } from '../../../core/intent/model.js'
+import type { Plain } from '../../../core/json/value.js'
 
 /** A declaration as people are shown it: quoted, and named as the agent's words. */
 export const summaryOf = (intent: Intent): { readonly [name: string]: Plain } => ({

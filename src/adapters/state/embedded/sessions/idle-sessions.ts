@@ -1,4 +1,4 @@
-import type { Approvals } from './approvals.js'
+import type { Approvals } from '../approvals.js'
 
 /** An open session, as far as it matters when it was used. */
 type Used = {

@@ -1,13 +1,18 @@
-import { currentState, stateAfter, transitionOf, UNKNOWN_STATE } from '../../core/intent/object.js'
-import { plainEntry, verifiedEntry } from '../../core/journal/entry.js'
-import type { IntentStep } from '../../core/journal/lines/call.js'
-import { signVerification } from '../../core/journal/verification.js'
-import { canonicalOf, textDigest } from '../../core/json/build.js'
-import { TABLE } from '../../core/verdict/table.js'
-import type { JournalEntry } from '../../ports/journal.js'
-import type { OnRecord, Parts, Reserved } from '../context.js'
-import type { Commitment, Sent } from '../govern/exit.js'
-import { principalOf } from './may-proceed.js'
+import {
+  currentState,
+  stateAfter,
+  transitionOf,
+  UNKNOWN_STATE,
+} from '../../../core/intent/object.js'
+import { plainEntry, verifiedEntry } from '../../../core/journal/entry.js'
+import type { IntentStep } from '../../../core/journal/lines/call.js'
+import { signVerification } from '../../../core/journal/verification.js'
+import { canonicalOf, textDigest } from '../../../core/json/build.js'
+import { TABLE } from '../../../core/verdict/table.js'
+import type { JournalEntry } from '../../../ports/journal.js'
+import type { OnRecord, Parts, Reserved } from '../../context.js'
+import type { Commitment, Sent } from '../../govern/exit.js'
+import { principalOf } from '../declare/may-proceed.js'
 
 /** The step that a dispatch is, and what it makes of its object if it is confirmed. */
 export function stepOf({ rule, object }: Reserved, { intent, eventId }: OnRecord): IntentStep {

@@ -1,7 +1,7 @@
-import type { Mandate } from '../../core/intent/model.js'
-import type { Admitted, Parts } from '../context.js'
-import { advance } from '../govern/advance.js'
-import { type Refused, refuse } from '../govern/exit.js'
+import type { Mandate } from '../../../core/intent/model.js'
+import type { Admitted, Parts } from '../../context.js'
+import { advance } from '../../govern/advance.js'
+import { type Refused, refuse } from '../../govern/exit.js'
 import { readMandate } from './read-mandate.js'
 
 /**

@@ -1,9 +1,9 @@
-import { hex } from '../../core/bytes/hex.js'
-import type { Intent, Mandate } from '../../core/intent/model.js'
-import type { Admitted, OnRecord, Parts } from '../context.js'
-import { thaw } from '../evidence/frozen.js'
-import { findAction } from '../find-action.js'
-import { type Refused, refuse } from '../govern/exit.js'
+import { hex } from '../../../core/bytes/hex.js'
+import type { Intent, Mandate } from '../../../core/intent/model.js'
+import type { Admitted, OnRecord, Parts } from '../../context.js'
+import { thaw } from '../../evidence/frozen.js'
+import { findAction } from '../../find-action.js'
+import { type Refused, refuse } from '../../govern/exit.js'
 import type { Valid } from './validate.js'
 
 export const WRITTEN: Promise<void> = Promise.resolve()

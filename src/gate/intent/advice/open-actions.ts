@@ -1,7 +1,7 @@
-import type { Agent } from '../../core/call/agent.js'
-import { availableActions } from '../../core/intent/available-actions.js'
-import type { Mandate } from '../../core/intent/model.js'
-import type { Governed, World } from '../context.js'
+import type { Agent } from '../../../core/call/agent.js'
+import { availableActions } from '../../../core/intent/available-actions.js'
+import type { Mandate } from '../../../core/intent/model.js'
+import type { Governed, World } from '../../context.js'
 
 const MOST_ACTIONS = 32
 

@@ -1,12 +1,12 @@
-import type { Agent } from '../../core/call/agent.js'
-import type { Call } from '../../core/call/call.js'
-import type { Mandate } from '../../core/intent/model.js'
-import { currentState, UNKNOWN_STATE } from '../../core/intent/object.js'
-import type { ObjectModel } from '../../core/manifest/model.js'
-import type { Session } from '../../ports/state.js'
-import type { Governed, Parts, World } from '../context.js'
+import type { Agent } from '../../../core/call/agent.js'
+import type { Call } from '../../../core/call/call.js'
+import type { Mandate } from '../../../core/intent/model.js'
+import { currentState, UNKNOWN_STATE } from '../../../core/intent/object.js'
+import type { ObjectModel } from '../../../core/manifest/model.js'
+import type { Session } from '../../../ports/state.js'
+import type { Governed, Parts, World } from '../../context.js'
+import { readMandate, type ShownMandate } from '../declare/read-mandate.js'
 import { openActions } from './open-actions.js'
-import { readMandate, type ShownMandate } from './read-mandate.js'
 
 /** What an agent plans by (seed intent-declaration-primitive-01 §5.1, PLAN): its object, and what is open to it. */
 export type OpenTransitions = {

@@ -1,7 +1,7 @@
-import type { Intent } from '../../core/intent/model.js'
-import type { Admitted, Parts } from '../context.js'
-import { type Refused, refuse } from '../govern/exit.js'
-import { signed } from '../signed-event.js'
+import type { Intent } from '../../../core/intent/model.js'
+import type { Admitted, Parts } from '../../context.js'
+import { type Refused, refuse } from '../../govern/exit.js'
+import { signed } from '../../signed-event.js'
 
 /** The session takes nothing from this agent; one that was idle for too long is closed beside the refusal. */
 export function refuseSession(

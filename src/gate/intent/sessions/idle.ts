@@ -1,7 +1,7 @@
-import type { Line } from '../../ports/journal.js'
-import type { Parts } from '../context.js'
-import { haltFor } from '../operate/halt.js'
-import { signed } from '../signed-event.js'
+import type { Line } from '../../../ports/journal.js'
+import type { Parts } from '../../context.js'
+import { haltFor } from '../../operate/halt.js'
+import { signed } from '../../signed-event.js'
 
 export type IdleSessions = {
   /** Ends the sessions that are idle now, and arms the timer for the next one. */

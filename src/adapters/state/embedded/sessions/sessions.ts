@@ -1,4 +1,4 @@
-import type { LineOf } from '../../../core/journal/vocabulary.js'
+import type { LineOf } from '../../../../core/journal/vocabulary.js'
 import type {
   CommitOutcome,
   CommitRequest,
@@ -7,21 +7,15 @@ import type {
   Session,
   SessionOpening,
   Standing,
-} from '../../../ports/state.js'
-import type { Approvals } from './approvals.js'
-import type { SessionDump } from './dump.js'
-import type { Governed } from './governed.js'
+} from '../../../../ports/state.js'
+import type { Approvals } from '../approvals.js'
+import type { SessionDump } from '../dump.js'
+import type { Governed } from '../governed.js'
+import { sortedValues } from '../maps.js'
+import { createCommittedIds } from './committed-ids.js'
 import { createIdle } from './idle-sessions.js'
-import { sortedValues } from './maps.js'
-import { createRecent } from './recent.js'
 import { createReplayIndex, replayKey } from './replay-index.js'
 import { createEntry, createFolded, type Entry, type Folded, sessionOf } from './session-entry.js'
-
-/** What was committed and has no line yet. */
-type Reserved = CommitRequest & { readonly key: string }
-
-/** How many recent commits are kept with their action, so that a caller whose connection broke finds it. */
-const RECENT = 4096
 
 /** What opens or closes a session where no action does. */
 const OPERATOR = 'operator'
@@ -40,14 +34,9 @@ export function createSessions(
   const open = new Map<string, Entry>()
   const idle = createIdle(open, approvals, idleMs)
   const over = createReplayIndex()
-  const index = createReplayIndex()
-  const reserved = new Map<string, Reserved>()
+  const ids = createCommittedIds()
   /** Sessions in which an action has begun something, other than a commit, that has no line yet. */
   const begun = new Map<string, Entry>()
-  /** Actions by the keys that they reserved, and by those that were committed last. */
-  const byKey = new Map<string, string>()
-  const recent = createRecent(RECENT)
-  const actionOf = (key: string): string | null => byKey.get(key) ?? recent.get(key) ?? null
 
   /** One that is open is not closed: no line opens a session again. */
   const isClosed = (sessionId: string): boolean =>
@@ -85,11 +74,9 @@ export function createSessions(
 
   function commit(request: CommitRequest): CommitOutcome {
     const { sessionId, agent, soId, idpId, step, mandateId, actionId, at } = request
-    const key = replayKey(soId, idpId)
-    const name = key.toString('latin1')
-    if (index.has(key) || byKey.has(name)) {
-      return { kind: 'duplicate', actionId: actionOf(name) }
-    }
+    const name = ids.nameOf(soId, idpId)
+    const earlier = ids.find(name)
+    if (earlier !== null) return { kind: 'duplicate', ...earlier }
     const why = closedTo(request)
     if (why !== null) return { kind: 'session', why }
     const known = open.get(sessionId)
@@ -100,8 +87,7 @@ export function createSessions(
     entry.mandates.add(mandateId)
     entry.lastStep = step
     entry.usedAt = Math.max(entry.usedAt, at)
-    reserved.set(actionId, { ...request, key: name })
-    byKey.set(name, actionId)
+    ids.reserve(name, request)
     return { kind: 'committed', opens, presents, heldBy: heldBy(entry) }
   }
 
@@ -137,10 +123,8 @@ export function createSessions(
   /** The action's lines were not written: another one opens the session, or it was never open. */
   function opensNot(entry: Entry, actionId: string): void {
     if (entry.opener === actionId) entry.opener = null
-    const isCommitted = [...reserved.values()].some(
-      ({ sessionId }) => sessionId === entry.sessionId,
-    )
-    const isUsed = entry.folded !== null || entry.mismatched.size > 0 || isCommitted
+    const isUsed =
+      entry.folded !== null || entry.mismatched.size > 0 || ids.isReservedIn(entry.sessionId)
     if (!isUsed && open.get(entry.sessionId) === entry) open.delete(entry.sessionId)
   }
 
@@ -157,22 +141,15 @@ export function createSessions(
     },
     /** The step stays used: a later one may stand on it. The id may come again. */
     release(actionId: string): void {
-      const gone = reserved.get(actionId)
-      if (gone === undefined) return
-      reserved.delete(actionId)
-      byKey.delete(gone.key)
+      const gone = ids.free(actionId)
+      if (gone === null) return
       const entry = open.get(gone.sessionId)
       if (entry === undefined) return
       // The line that was to present its mandate is not there: the next call presents it.
       if (entry.folded?.mandates.has(gone.mandateId) !== true) entry.mandates.delete(gone.mandateId)
       opensNot(entry, actionId)
     },
-    committed(soId: string, idpId: string): { readonly actionId: string | null } | null {
-      const key = replayKey(soId, idpId)
-      const name = key.toString('latin1')
-      if (!index.has(key) && !byKey.has(name)) return null
-      return { actionId: actionOf(name) }
-    },
+    committed: (soId: string, idpId: string) => ids.find(ids.nameOf(soId, idpId)),
     open(sessionId: string, agent: string, at: number): SessionOpening {
       if (isOver(sessionId)) return 'over'
       const known = open.get(sessionId)
@@ -206,7 +183,7 @@ export function createSessions(
       if (object !== null && governed.judged(object.soId) !== object.state) return false
       return missionRef === null || governed.mission(missionRef) === null
     },
-    sizes: () => ({ ids: index.size(), bytes: index.bytes() + over.bytes(), open: open.size }),
+    sizes: () => ({ ids: ids.size(), bytes: ids.bytes() + over.bytes(), open: open.size }),
 
     opened({ session_id, agent, at }: LineOf<'SESSION_OPENED'>): void {
       foldedAt(session_id, agent, at)
@@ -234,13 +211,8 @@ export function createSessions(
       open.get(session_id)?.mandates.add(mandate_id)
     },
     submitted(line: LineOf<'IDP_SUBMITTED'>): void {
-      const { session_id, so_id, idp_id, step_sequence: step, action_id } = line
-      // The key of this process's own commit was computed there.
-      const name = reserved.get(action_id)?.key ?? replayKey(so_id, idp_id).toString('latin1')
-      index.add(Buffer.from(name, 'latin1'))
-      reserved.delete(action_id)
-      byKey.delete(name)
-      recent.set(name, action_id)
+      const { session_id, step_sequence: step } = line
+      ids.submitted(line)
       const folded = foldedAt(session_id, line.agent, line.at)
       if (folded === null) return
       folded.lastStep = Math.max(folded.lastStep, step)
@@ -280,14 +252,11 @@ export function createSessions(
             ],
       ),
       over: over.dump(),
-      ids: index.dump(),
+      ids: ids.dump(),
     }),
     load(dump: SessionDump): void {
       open.clear()
-      reserved.clear()
       begun.clear()
-      byKey.clear()
-      recent.clear()
       for (const { sessionId, agent, mandates, holds, ...rest } of dump.open) {
         const entry = begin(sessionId, agent, Date.parse(rest.usedAt))
         entry.lastStep = rest.lastStep
@@ -295,7 +264,7 @@ export function createSessions(
         entry.folded = { ...rest, mandates: new Set(mandates), holds: [...holds] }
       }
       over.load(dump.over)
-      index.load(dump.ids)
+      ids.load(dump.ids)
     },
   }
 

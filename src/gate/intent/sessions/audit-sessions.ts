@@ -1,11 +1,11 @@
-import { utf8 } from '../../core/bytes/text.js'
-import { auditLine } from '../../core/intent/audit/model.js'
-import { auditDigest, auditText } from '../../core/intent/audit/session-audit.js'
-import { createSessionAudits, type Ended } from '../../core/intent/audit/sessions.js'
-import { type Line, readLine } from '../../core/journal/vocabulary.js'
-import type { Parts } from '../context.js'
-import type { Backlog } from '../evidence/watch.js'
-import { signed } from '../signed-event.js'
+import { utf8 } from '../../../core/bytes/text.js'
+import { auditLine } from '../../../core/intent/audit/model.js'
+import { auditDigest, auditText } from '../../../core/intent/audit/session-audit.js'
+import { createSessionAudits, type Ended } from '../../../core/intent/audit/sessions.js'
+import { type Line, readLine } from '../../../core/journal/vocabulary.js'
+import type { Parts } from '../../context.js'
+import type { Backlog } from '../../evidence/watch.js'
+import { signed } from '../../signed-event.js'
 
 export type SessionAuditor = {
   /** Resolves when all lines so far were read and the records of closed sessions are durable. */

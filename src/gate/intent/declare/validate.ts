@@ -3,14 +3,14 @@ import {
   checkBinding,
   checkMission,
   type IntentRefusal,
-} from '../../core/intent/check.js'
-import type { Intent, Mandate } from '../../core/intent/model.js'
-import { objectIdOf } from '../../core/intent/object-id.js'
-import { readIntent } from '../../core/intent/read.js'
-import type { Session } from '../../ports/state.js'
-import type { Admitted, OnRecord, Parts } from '../context.js'
-import { advance } from '../govern/advance.js'
-import { type Refused, refuse } from '../govern/exit.js'
+} from '../../../core/intent/check.js'
+import type { Intent, Mandate } from '../../../core/intent/model.js'
+import { objectIdOf } from '../../../core/intent/object-id.js'
+import { readIntent } from '../../../core/intent/read.js'
+import type { Session } from '../../../ports/state.js'
+import type { Admitted, OnRecord, Parts } from '../../context.js'
+import { advance } from '../../govern/advance.js'
+import { type Refused, refuse } from '../../govern/exit.js'
 import { refuseMission } from './refuse-mission.js'
 import { repeated } from './repeated.js'
 

@@ -1,11 +1,16 @@
-import type { Mandate } from '../../core/intent/model.js'
-import { currentState, isPossible, transitionOf, UNKNOWN_STATE } from '../../core/intent/object.js'
-import type { Session } from '../../ports/state.js'
-import type { Admitted, Governed, Intended, OnRecord, Parts } from '../context.js'
-import { advance } from '../govern/advance.js'
-import { type Refused, refuse } from '../govern/exit.js'
-import { haltFor } from '../operate/halt.js'
-import { demandsPerson } from './demands-person.js'
+import type { Mandate } from '../../../core/intent/model.js'
+import {
+  currentState,
+  isPossible,
+  transitionOf,
+  UNKNOWN_STATE,
+} from '../../../core/intent/object.js'
+import type { Session } from '../../../ports/state.js'
+import type { Admitted, Governed, Intended, OnRecord, Parts } from '../../context.js'
+import { advance } from '../../govern/advance.js'
+import { type Refused, refuse } from '../../govern/exit.js'
+import { haltFor } from '../../operate/halt.js'
+import { demandsPerson } from '../demands-person.js'
 
 /** What the call stands on, after its declaration is on record: session, mission, state of the object, mandate. */
 export async function mayProceed(

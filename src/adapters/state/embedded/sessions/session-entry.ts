@@ -1,4 +1,4 @@
-import type { Session } from '../../../ports/state.js'
+import type { Session } from '../../../../ports/state.js'
 
 /** An open session, as lines say. */
 export type Folded = {
