@@ -284,8 +284,15 @@ export type State = {
   openApprovals(agent: string): Promise<number>
   /** Those not closed, oldest first. */
   approvals(): Promise<readonly Approval[]>
-  /** The one in which a person refused exactly this call of this agent, if that stands at that time. */
-  refusal(agent: string, callIdentity: string, at: number): Promise<Approval | null>
+  /**
+   * The one in which a person refused exactly this call of this agent, if that stands at that time. The identities are
+   * all of that call, the present one first; they cost a digest each, and are asked for only where they are needed.
+   */
+  refusal(
+    agent: string,
+    callIdentities: () => readonly string[],
+    at: number,
+  ): Promise<Approval | null>
   /** Standing grants that may be spent now, oldest first. */
   standing(agent: string, tool: string, at: number): Promise<readonly StandingGrant[]>
   /** How the server's tool has to be described; null: it was never described. */

@@ -10,7 +10,7 @@ import { decide } from '../govern/authorize.js'
 import { type Asked, type Details, type Exit, refuse } from '../govern/exit.js'
 import { summaryOf } from '../intent/after/summary.js'
 import { demandsPerson, URGENCY_RECORD } from '../intent/demands-person.js'
-import { identityOf, olderIdentityOf } from './call-identity.js'
+import { identitiesOf, identityOf } from './call-identity.js'
 import { isStale, mayClose } from './find.js'
 import { documentOf, openedEntry, type Shown } from './opening.js'
 
@@ -52,17 +52,12 @@ export async function askHuman(authorized: Authorized, parts: Parts): Promise<Ex
 }
 
 /** A person refused this very call before, and that still stands. */
-export async function standingRefusal(
-  authorized: Authorized,
-  parts: Parts,
-): Promise<Approval | null> {
-  const { agent } = authorized.agent
-  const at = Date.parse(authorized.at)
-  return (
-    (await parts.state.refusal(agent, identityOf(authorized, parts), at)) ??
-    (await parts.state.refusal(agent, olderIdentityOf(authorized, parts), at))
+export const standingRefusal = (authorized: Authorized, parts: Parts): Promise<Approval | null> =>
+  parts.state.refusal(
+    authorized.agent.agent,
+    identitiesOf(authorized, parts),
+    Date.parse(authorized.at),
   )
-}
 
 const RETRY_SECONDS = 60
 

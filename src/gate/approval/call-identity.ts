@@ -26,8 +26,12 @@ export const identityOf = (known: Same, parts: Naming): string => {
 }
 
 /** As older lines name it, so that a refusal from before an upgrade stands for its time. */
-export const olderIdentityOf = (known: Same, parts: Naming): string =>
+const olderIdentityOf = (known: Same, parts: Naming): string =>
   parts.tenant.older.callIdentity(textOf(known, olderOctets(known, parts).digest))
+
+export const identitiesOf =
+  (known: Same, parts: Naming): (() => readonly string[]) =>
+  () => [identityOf(known, parts), olderIdentityOf(known, parts)]
 
 /** Whether a person refused it and the refusal stands at that time. */
 export const stands = ({ refusedUntil }: Approval, at: string): boolean =>

@@ -8,7 +8,7 @@ import { thaw } from '../evidence/frozen.js'
 import { factsOf } from '../govern/constrain.js'
 import { type Refused, type RefusedBefore, refuse } from '../govern/exit.js'
 import { demandsPerson } from '../intent/demands-person.js'
-import { identityOf, olderIdentityOf, stands } from './call-identity.js'
+import { identitiesOf, stands } from './call-identity.js'
 import { claimItem } from './claim-item.js'
 import { recallRun } from './decide/recall.js'
 
@@ -115,7 +115,7 @@ async function named(
 }
 
 const isRefusalOf = ({ callIdentity }: Approval, known: Constrained, parts: Parts): boolean =>
-  callIdentity === identityOf(known, parts) || callIdentity === olderIdentityOf(known, parts)
+  callIdentity !== null && identitiesOf(known, parts)().includes(callIdentity)
 
 async function differenceFrom(approval: Approval, known: Matched, parts: Parts): Promise<string> {
   const found = await parts.evidence.byDigest(approval.documentDigest)

@@ -70,8 +70,11 @@ export function createApprovals(keepMs: number) {
     get,
     forRequest: (agent: string, requestDigest: string): Approval | null =>
       get(byRequest.get(requestKey({ agent, requestDigest })) ?? ''),
-    refusalOf: (agent: string, identity: string, time: number): Approval | null =>
-      get(refusals.find(agent, identity, time) ?? ''),
+    refusalOf: (
+      agent: string,
+      identities: () => readonly string[],
+      time: number,
+    ): Approval | null => get(refusals.find(agent, identities, time) ?? ''),
     openOf,
     open: (): Approval[] => oldestFirst([...byParent.values()].flatMap((id) => get(id) ?? [])),
     ended: (): Approval[] =>

@@ -202,8 +202,8 @@ export function createEmbeddedState(options: {
     approvalFor: async (agent, requestDigest) => approvals.forRequest(agent, requestDigest),
     openApprovals: async (agent) => approvals.openOf(agent),
     approvals: async () => approvals.open(),
-    refusal: async (agent, identity, at) =>
-      approvals.refusalOf(agent, identity, Math.max(at, latest)),
+    refusal: async (agent, identities, at) =>
+      approvals.refusalOf(agent, identities, Math.max(at, latest)),
     standing: async (agent, tool, at) => grants.standing(agent, tool, Math.max(at, latest)),
     pin: async (server, tool) => pins.get(server, tool),
     pins: async () => pins.all(),

@@ -4,7 +4,7 @@ import { parse } from '../../../core/json/parse.js'
 import { type Plain, toPlain } from '../../../core/json/value.js'
 import { isReject } from '../../../core/verdict/idp.js'
 import { TABLE } from '../../../core/verdict/table.js'
-import { identityOf, olderIdentityOf } from '../../approval/call-identity.js'
+import { identitiesOf } from '../../approval/call-identity.js'
 import type { Known, Matched, Parts } from '../../context.js'
 import type { Details, Ending, Refused } from '../../govern/exit.js'
 import { hashKey } from '../../govern/hash-key.js'
@@ -79,13 +79,11 @@ async function mayAskPerson(known: Known, code: string, parts: Parts): Promise<b
   if (call.approvalId !== null || !isMatched(known)) return false
   const { sessionId } = intent.intent
   const { state } = parts
-  const refusal = (identity: string) => state.refusal(agent.agent, identity, Date.parse(at))
-  const [session, open, ofAgent, refused, refusedBefore, answered] = await Promise.all([
+  const [session, open, ofAgent, refused, answered] = await Promise.all([
     state.session(sessionId),
     state.approvals(),
     state.openApprovals(agent.agent),
-    refusal(identityOf(known, parts)),
-    refusal(olderIdentityOf(known, parts)),
+    state.refusal(agent.agent, identitiesOf(known, parts), Date.parse(at)),
     answeredBefore(known, parts),
   ])
   const ofSession = open.filter((approval) => approval.sessionId === sessionId).length
@@ -93,7 +91,6 @@ async function mayAskPerson(known: Known, code: string, parts: Parts): Promise<b
     session !== null &&
     session.heldBy === null &&
     refused === null &&
-    refusedBefore === null &&
     !answered &&
     ofAgent < parts.openPerAgent &&
     ofSession < parts.openPerSession
