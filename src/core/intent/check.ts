@@ -4,7 +4,7 @@ import { withinSkew } from './skew.js'
 
 /**
  * What a declaration is compared with, in the order of the seed (intent-declaration-primitive-01 §5.2): after
- * `checkBeforeIndex` come (c), after `checkBinding` (f); these two need what has been committed before.
+ * `checkRule` comes (c), after `checkBinding` (f); these two need what has been committed before.
  */
 export type IntentRefusal =
   | { readonly code: 'IDP_MALFORMED'; readonly field: string; readonly detail: string }
@@ -22,27 +22,30 @@ export type MissionMismatch = {
 }
 
 /** (b), beyond what the declaration says of itself, and whether a thin one will do (§7). */
-export function checkBeforeIndex(
-  intent: Intent,
-  against: {
-    /** The action of the rule that matched the request. */
-    readonly action: string
-    readonly thin: ToolRule['thin']
-    /** When the call was received. */
+export function checkRule(
+  { requestedAction, profile }: Intent,
+  { action, thin }: Pick<ToolRule, 'action' | 'thin'>,
+): IntentRefusal | null {
+  if (requestedAction !== action) {
+    return malformed('requested_action', 'is not the action of the tool that was called')
+  }
+  return thin === 'refuse' && profile === 'IDP_THIN' ? { code: 'IDP_THIN_NOT_ACCEPTED' } : null
+}
+
+/**
+ * The rest of (b), for declarations that are not on record: what is was in time when it came, and comes again when a
+ * person has decided, or when a connection broke.
+ */
+export const checkTime = (
+  { timestamp }: Intent,
+  received: {
     readonly at: string
     readonly skewSeconds: number
   },
-): IntentRefusal | null {
-  if (intent.requestedAction !== against.action) {
-    return malformed('requested_action', 'is not the action of the tool that was called')
-  }
-  if (!withinSkew(intent.timestamp, against.at, against.skewSeconds)) {
-    return malformed('timestamp', `is not within ${against.skewSeconds} seconds of its receipt`)
-  }
-  return against.thin === 'refuse' && intent.profile === 'IDP_THIN'
-    ? { code: 'IDP_THIN_NOT_ACCEPTED' }
-    : null
-}
+): IntentRefusal | null =>
+  withinSkew(timestamp, received.at, received.skewSeconds)
+    ? null
+    : malformed('timestamp', `is not within ${received.skewSeconds} seconds of its receipt`)
 
 /** (d) and (e): the object, the mandate and the session it speaks of are those of the call. */
 export function checkBinding(

@@ -44,9 +44,8 @@ async function declareFor(admitted: Admitted, parts: Parts): Promise<Intended | 
   if ('exit' in mandate) return mandate
   const octets = declared?.intent ?? null
   if (octets === null) {
-    return admitted.rule.intent === 'required'
-      ? refuse(advance(admitted, { ...NOTHING, mandate }), 'intent_missing')
-      : advance(admitted, NOTHING)
+    const shown = advance(admitted, { ...NOTHING, mandate })
+    return admitted.rule.intent === 'required' ? refuse(shown, 'intent_missing') : shown
   }
   const valid = await validate(admitted, mandate, octets, parts)
   if ('exit' in valid) return valid

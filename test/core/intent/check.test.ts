@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { checkBeforeIndex, checkBinding, checkMission } from '../../../src/core/intent/check.js'
+import { checkBinding, checkMission, checkRule, checkTime } from '../../../src/core/intent/check.js'
 import type { Intent } from '../../../src/core/intent/model.js'
 import { readIntent } from '../../../src/core/intent/read.js'
 import { IDS, MANDATE, octets, STANDARD, THIN, type Written } from './samples.js'
@@ -12,23 +12,19 @@ const intentOf = (written: Written): Intent => {
 }
 const standard = intentOf(STANDARD)
 const thin = intentOf(THIN)
-const HERE = {
-  action: 'create_refund',
-  thin: undefined,
-  at: '2026-07-01T12:00:00.000Z',
-  skewSeconds: 300,
-} as const
+const HERE = { action: 'create_refund' } as const
+const NOW = { at: '2026-07-01T12:00:00.000Z', skewSeconds: 300 } as const
 
 describe('before the index of ids is asked', () => {
   it('both profiles pass', () => {
-    expect(checkBeforeIndex(standard, HERE)).toBeNull()
-    expect(checkBeforeIndex(thin, HERE)).toBeNull()
+    expect(checkRule(standard, HERE)).toBeNull()
+    expect(checkRule(thin, HERE)).toBeNull()
   })
 
   it.each(['Create_refund', 'create_refund ', 'create_refun', 'Action::"create_refund"', 'x'])(
     'the action is compared character by character: %j',
     (requested_action) => {
-      expect(checkBeforeIndex(intentOf({ ...STANDARD, requested_action }), HERE)).toMatchObject({
+      expect(checkRule(intentOf({ ...STANDARD, requested_action }), HERE)).toMatchObject({
         code: 'IDP_MALFORMED',
         field: 'requested_action',
       })
@@ -37,9 +33,23 @@ describe('before the index of ids is asked', () => {
 
   it('a canonically equivalent action is another one', () => {
     const composed = intentOf({ ...STANDARD, requested_action: 'caf\u00e9' })
-    expect(checkBeforeIndex(composed, { ...HERE, action: 'cafe\u0301' })).not.toBeNull()
+    expect(checkRule(composed, { ...HERE, action: 'cafe\u0301' })).not.toBeNull()
   })
 
+  it('thin ones are refused where the tool says so, and only then', () => {
+    expect(checkRule(thin, { ...HERE, thin: 'refuse' })).toEqual({
+      code: 'IDP_THIN_NOT_ACCEPTED',
+    })
+    expect(checkRule(standard, { ...HERE, thin: 'refuse' })).toBeNull()
+  })
+
+  it('what is malformed is told before that', () => {
+    const against = { ...HERE, thin: 'refuse', action: 'other' } as const
+    expect(checkRule(thin, against)).toMatchObject({ code: 'IDP_MALFORMED' })
+  })
+})
+
+describe('the time of one that is not on record', () => {
   it.each([
     ['2026-07-01T11:55:00Z', true],
     ['2026-07-01T11:54:59.999Z', false],
@@ -50,21 +60,21 @@ describe('before the index of ids is asked', () => {
     ['0000-01-01T00:00:00Z', false],
     ['9999-12-31T23:59:59Z', false],
   ])('a declaration of %s is in time: %s', (timestamp, inTime) => {
-    const found = checkBeforeIndex(intentOf({ ...STANDARD, timestamp }), HERE)
+    const found = checkTime(intentOf({ ...STANDARD, timestamp }), NOW)
     expect(found === null).toBe(inTime)
     if (found !== null) expect(found).toMatchObject({ code: 'IDP_MALFORMED', field: 'timestamp' })
   })
 
   it('a leap second is a time', () => {
     const leap = intentOf({ ...STANDARD, timestamp: '2016-12-31T23:59:60.500Z' })
-    const at = (time: string) => checkBeforeIndex(leap, { ...HERE, at: time, skewSeconds: 0.5 })
+    const at = (time: string) => checkTime(leap, { ...NOW, at: time, skewSeconds: 0.5 })
     expect(at('2017-01-01T00:00:00.000Z')).toBeNull()
     expect(at('2017-01-01T00:00:01.100Z')).not.toBeNull()
   })
 
   it('a time that cannot be read is never in time', () => {
-    expect(checkBeforeIndex(standard, { ...HERE, at: 'soon' })).not.toBeNull()
-    expect(checkBeforeIndex(standard, { ...HERE, skewSeconds: Number.NaN })).not.toBeNull()
+    expect(checkTime(standard, { ...NOW, at: 'soon' })).not.toBeNull()
+    expect(checkTime(standard, { ...NOW, skewSeconds: Number.NaN })).not.toBeNull()
   })
 
   it('agrees with the difference of the two times', () => {
@@ -76,23 +86,11 @@ describe('before the index of ids is asked', () => {
     fc.assert(
       fc.property(times, times, fc.integer({ min: 0, max: 4000 }), (sent, got, skewSeconds) => {
         const intent = { ...standard, timestamp: sent.toISOString() }
-        const found = checkBeforeIndex(intent, { ...HERE, at: got.toISOString(), skewSeconds })
+        const found = checkTime(intent, { ...NOW, at: got.toISOString(), skewSeconds })
         const apart = Math.abs(sent.getTime() - got.getTime())
         expect(found === null).toBe(apart <= skewSeconds * 1000)
       }),
     )
-  })
-
-  it('thin ones are refused where the tool says so, and only then', () => {
-    expect(checkBeforeIndex(thin, { ...HERE, thin: 'refuse' })).toEqual({
-      code: 'IDP_THIN_NOT_ACCEPTED',
-    })
-    expect(checkBeforeIndex(standard, { ...HERE, thin: 'refuse' })).toBeNull()
-  })
-
-  it('what is malformed is told before that', () => {
-    const against = { ...HERE, thin: 'refuse', action: 'other' } as const
-    expect(checkBeforeIndex(thin, against)).toMatchObject({ code: 'IDP_MALFORMED' })
   })
 })
 

@@ -1,5 +1,4 @@
 import { hex } from '../../../core/bytes/hex.js'
-import type { Intent, Mandate } from '../../../core/intent/model.js'
 import type { Admitted, OnRecord, Parts } from '../../context.js'
 import { thaw } from '../../evidence/frozen.js'
 import { findAction } from '../../find-action.js'
@@ -15,8 +14,7 @@ export const WRITTEN: Promise<void> = Promise.resolve()
  */
 export async function repeated(
   known: Admitted,
-  mandate: Mandate,
-  { idpId }: Intent,
+  earlier: { readonly actionId: string | null },
   octets: Uint8Array,
   parts: Parts,
 ): Promise<Valid | Refused> {
@@ -24,9 +22,7 @@ export async function repeated(
   if (waiting !== null) {
     return { kind: 'on_record', intent: { ...waiting, received: octets, written: WRITTEN } }
   }
-  const earlier = await parts.state.committed(mandate.soId, idpId)
-  const actionId = earlier?.actionId ?? null
-  return refuse(known, 'intent_duplicate', {}, await ownAction(actionId, known, parts))
+  return refuse(known, 'intent_duplicate', {}, await ownAction(earlier.actionId, known, parts))
 }
 
 async function waitingIntent(

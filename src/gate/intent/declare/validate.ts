@@ -1,7 +1,8 @@
 import {
-  checkBeforeIndex,
   checkBinding,
   checkMission,
+  checkRule,
+  checkTime,
   type IntentRefusal,
 } from '../../../core/intent/check.js'
 import type { Intent, Mandate } from '../../../core/intent/model.js'
@@ -34,21 +35,19 @@ export async function validate(
     return refuse(known, 'intent_malformed', { observed: field }, { field, fault })
   }
   const { intent } = read
-  const { skewSeconds } = parts.intents
-  const malformed = checkBeforeIndex(intent, {
-    action: rule.action,
-    thin: rule.thin,
-    at,
-    skewSeconds,
-  })
+  const malformed = checkRule(intent, rule)
   if (malformed !== null) return refusalOf(malformed, known)
-  if ((await parts.state.committed(mandate.soId, intent.idpId)) !== null) {
-    return repeated(known, mandate, intent, octets, parts)
-  }
+  const earlier = await parts.state.committed(mandate.soId, intent.idpId)
+  const again = earlier === null ? null : await repeated(known, earlier, octets, parts)
+  if (again !== null && 'exit' in again) return again
+  const { skewSeconds } = parts.intents
+  const late = again === null ? checkTime(intent, { at, skewSeconds }) : null
+  if (late !== null) return refusalOf(late, known)
   const { object } = manifest
   const objectId = object === undefined ? null : objectIdOf(object, args, parts.crypto)
   const unbound = checkBinding(intent, { mandate, sessionId: null, objectId })
   if (unbound !== null) return refusalOf(unbound, known)
+  if (again !== null) return again
   const { sessionId } = intent
   const session = await parts.state.session(sessionId)
   if (session !== null && session.agent !== agent.agent) {
