@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { nodeCrypto } from '../adapters/crypto-node.js'
-import { askedInWords } from '../core/approval/in-words.js'
+import { askedInWords, isRestricted, RESTRICTED_WORDS } from '../core/approval/in-words.js'
 import { readDocument } from '../core/approval/read-document.js'
 import { shownTwice } from '../core/approval/show.js'
 import { jsonDigest } from '../core/json/build.js'
@@ -154,11 +154,11 @@ function describe(detail: Detail): string[] {
 function inWords(document: Plain): string[] {
   const read = document === null ? null : readDocument(document)
   if (read === null) return []
-  const says =
-    read.idp_summary === undefined
-      ? []
-      : ["idp_summary has the agent's own words, which the gate has not checked."]
-  return [...askedInWords(read), ...says]
+  if (read.idp_summary === undefined) return [...askedInWords(read)]
+  const says = isRestricted(read)
+    ? RESTRICTED_WORDS
+    : "idp_summary has the agent's own words, which the gate has not checked."
+  return [...askedInWords(read), says]
 }
 
 const PREFIX = 12

@@ -36,15 +36,21 @@ export function gapOf({
   return isObject(record) ? record : null
 }
 
-/** What the agent says of the call, as it wrote it; null where it declared nothing. */
-export function agentWords({ idp_summary }: ApprovalDocument): readonly AgentWord[] | null {
-  const idp = member(idp_summary, 'idp')
-  if (!isObject(idp)) return null
+/** What the agent says of the call, as it wrote it; null where it declared nothing, or nothing that people may read. */
+export function agentWords(document: ApprovalDocument): readonly AgentWord[] | null {
+  const idp = member(document.idp_summary, 'idp')
+  if (!isObject(idp) || isRestricted(document)) return null
   return NAMES.map(([name, said]) => {
     const value = member(idp, name)
     return { name, said, text: value === undefined || value === null ? null : String(value) }
   })
 }
+/** The agent, or the operator for all, restricted what was declared to external auditors. */
+export const isRestricted = ({ idp_summary }: ApprovalDocument): boolean =>
+  member(member(idp_summary, 'idp'), 'audit_accessible') === false
+export const RESTRICTED_WORDS =
+  'What the agent declared is restricted (audit_accessible: false): external auditors alone may read it.'
+
 /** Null: it says nothing of that. */
 export type AgentWord = {
   readonly name: string

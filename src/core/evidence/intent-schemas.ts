@@ -12,27 +12,28 @@ const GAP = s.closed({
   kernel_signature: s.NAME,
 })
 
+const DECLARED = s.closed(
+  {
+    idp_id: s.NAME,
+    step_sequence: s.COUNT,
+    requested_action: s.NAME,
+    profile: s.oneOf('IDP_STANDARD', 'IDP_THIN'),
+    hem_urgency: s.oneOf('NONE', 'RECOMMENDED', 'REQUIRED'),
+    audit_accessible: { const: true },
+  },
+  {
+    declared_goal: s.orNull(s.TEXT),
+    reasoning_type: s.orNull(s.TEXT),
+    reasoning: s.orNull(s.TEXT),
+    confidence_level: s.orNull(s.DECIMAL),
+    mission_ref: s.orNull(s.TEXT),
+  },
+)
+const RESTRICTED = s.closed({ audit_accessible: { const: false } })
+
 /** What the agent declared, as people are shown it, and why the gate stopped its session. */
 export const IDP_SUMMARY: s.Schema = s.closed(
-  {
-    idp: s.closed(
-      {
-        idp_id: s.NAME,
-        step_sequence: s.COUNT,
-        requested_action: s.NAME,
-        profile: s.oneOf('IDP_STANDARD', 'IDP_THIN'),
-        hem_urgency: s.oneOf('NONE', 'RECOMMENDED', 'REQUIRED'),
-        audit_accessible: { type: 'boolean' },
-      },
-      {
-        declared_goal: s.orNull(s.TEXT),
-        reasoning_type: s.orNull(s.TEXT),
-        reasoning: s.orNull(s.TEXT),
-        confidence_level: s.orNull(s.DECIMAL),
-        mission_ref: s.orNull(s.TEXT),
-      },
-    ),
-  },
+  { idp: { anyOf: [DECLARED, RESTRICTED] } },
   { verification_record: GAP },
 )
 

@@ -13,8 +13,8 @@ export const RESTRICTED = { audit_accessible: false } as const
 
 /**
  * Evidence without what it has of restricted declarations (seed intent-declaration-primitive-01 §4.2): the key to
- * the received octets, the declaration kept with a waiting call, what policies saw of it, and its quotation for the
- * people who decide. Digests stay, so that what is withheld can be checked by those who may read it.
+ * the received octets, the declaration kept with a waiting call, and what policies saw of it. Digests stay, so that
+ * what is withheld can be checked by those who may read it.
  */
 export function readable(part: EvidencePart): Readable {
   const { digest, kind, name } = part
@@ -30,21 +30,12 @@ export function readable(part: EvidencePart): Readable {
       return isRestricted([], part.value)
         ? { part: { ...named, value: without(part.value, CONTEXT) }, withheld: [CONTEXT.join('.')] }
         : whole(part)
-    case 'approval':
-      return isRestrictedSummary(part.value)
-        ? { part: { ...named, value: without(part.value, SUMMARY) }, withheld: SUMMARY }
-        : whole(part)
     default:
       return whole(part)
   }
 }
 
 const CONTEXT = ['request', 'context', 'idp']
-const SUMMARY = ['idp_summary']
-
-/** Whether an approval document quotes a declaration that auditors may not read. */
-export const isRestrictedSummary = (document: unknown): boolean =>
-  isRestricted(['idp_summary', 'idp'], document)
 
 /** Whether a part has something of such a declaration. */
 export const quotesRestricted = (part: EvidencePart): boolean => readable(part).withheld.length > 0

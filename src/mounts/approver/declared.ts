@@ -1,5 +1,11 @@
 import type { ApprovalDocument } from '../../core/approval/document.js'
-import { agentWords, askedInWords, gapOf } from '../../core/approval/in-words.js'
+import {
+  agentWords,
+  askedInWords,
+  gapOf,
+  isRestricted,
+  RESTRICTED_WORDS,
+} from '../../core/approval/in-words.js'
 import { quoted, visible } from '../../core/approval/show.js'
 import { exact } from './exact.js'
 import { type Html, html } from './html.js'
@@ -58,6 +64,9 @@ const rows = (gap: Gap, names: readonly (readonly [string, string])[]): readonly
 
 /** The agent's own words: quoted, spelt out like its arguments, and named as unchecked. */
 export function agentSays(document: ApprovalDocument): Html | null {
+  if (isRestricted(document))
+    return html`<section class="agent-says"><h2>What the agent says</h2>
+<p class="note">${RESTRICTED_WORDS}</p></section>`
   const words = agentWords(document)
   if (words === null) return null
   return html`<section class="agent-says"><h2>What the agent says</h2>

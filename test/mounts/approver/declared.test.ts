@@ -68,6 +68,26 @@ describe('a call whose agent demands a person', () => {
   })
 })
 
+describe('a restricted declaration', () => {
+  const restricted = () => ({
+    audit_accessible: false,
+    declared_goal: { goal_id: ids(), description: 'zq9 nobody here may read this' },
+  })
+  it.each(['demanded', 'gap'] as const)(
+    'is not quoted to people, who are told so: %s',
+    async (how) => {
+      const id = await at[how](restricted())
+      const page = await pageOf(id)
+      const item = JSON.stringify(await detail(at.plane, id))
+      expect(page).not.toContain('zq9')
+      expect(item).not.toContain('zq9')
+      expect(page).toContain('external auditors alone may read it')
+      // The finding itself is no word of the agent.
+      expect(page.includes('<strong>IDP_COMMITMENT_GAP</strong>')).toBe(how === 'gap')
+    },
+  )
+})
+
 describe('a session that was stopped', () => {
   it('asks whether it goes on, the gap first, and gives no bounds', async () => {
     const id = await at.gap()

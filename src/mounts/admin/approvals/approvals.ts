@@ -3,7 +3,6 @@ import type { ApprovalDocument } from '../../../core/approval/document.js'
 import { shownTwice } from '../../../core/approval/show.js'
 import type { Plain } from '../../../core/json/value.js'
 import type { Decider } from '../../../gate/approval/decide/model.js'
-import { isRestrictedSummary } from '../../../gate/evidence/restricted.js'
 import type { Principal } from '../../../ports/admin.js'
 import type { Approval } from '../../../ports/state.js'
 import { AdminProblem } from '../problem.js'
@@ -47,7 +46,7 @@ export const approvalById = route({
   path: '/v1/approvals/{approval_id}',
   summary:
     'One request with the whole document a decision is bound to. An approver reads what they are asked; ' +
-    'anything else does not exist for them. What a restricted declaration says is shown to approvers alone.',
+    'anything else does not exist for them.',
   roles: ['approver', 'auditor', 'operator'],
   params: id,
   answers: answering(
@@ -69,21 +68,14 @@ export const approvalById = route({
       document_state: found.state,
       ...(found.state === 'present'
         ? {
-            document: documentFor(found.document, principal),
+            document: found.document,
             arguments_digest: argumentsDigest(found.document, admin.crypto),
-            shown: shownTwice(askedIn(documentFor(found.document, principal))),
+            shown: shownTwice(askedIn(found.document)),
           }
         : { document: null, arguments_digest: null, shown: null }),
     })
   },
 })
-
-/** Who decides reads what the agent declared; others do not, where the declaration is restricted. */
-function documentFor(document: ApprovalDocument, { role }: Principal): ApprovalDocument {
-  if (role === 'approver' || !isRestrictedSummary(document)) return document
-  const { idp_summary: _, ...others } = document
-  return others
-}
 
 /** What the decision is about stands in it too: a session, or what the agent says of the call. */
 const askedIn = ({ agent, tool, arguments: args, ...document }: ApprovalDocument): Plain => {
