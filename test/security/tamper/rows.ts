@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { newTree } from '../../../src/adapters/journal/read/hash.js'
+import { isUtcTimestamp } from '../../../src/core/capsule/timestamp.js'
 import {
   type HeadMembers,
   type HeadSigner,
@@ -143,6 +144,8 @@ function headText(line: string, row: Row, { head, seal }: Said, heads: Heads): s
   const [, kid] = /"kid":"([0-9a-f]{64})"/.exec(line) ?? []
   const [, sig] = /"sig":"([A-Za-z0-9_-]+)"/.exec(line) ?? []
   if (origin === null || kid === undefined || sig === undefined) return line
+  // The line before it may have been changed in its time.
+  if (!isUtcTimestamp(head.time)) return line
   const old: HeadSigner = {
     origin,
     kid: Buffer.from(kid, 'hex'),
