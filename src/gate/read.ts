@@ -1,7 +1,7 @@
 import type { ApprovalDocument } from '../core/approval/document.js'
 import { readDocument } from '../core/approval/read-document.js'
 import type { Agent } from '../core/call/agent.js'
-import type { Call } from '../core/call/call.js'
+import type { Call, Caller } from '../core/call/call.js'
 import type { OpenItem } from '../core/capsule/open-item.js'
 import type { LineOf } from '../core/journal/vocabulary.js'
 import type { Evidence, EvidencePart, Found } from '../ports/evidence.js'
@@ -18,6 +18,7 @@ import {
   type OpenTransitions,
   openTransitions,
 } from './intent/advice/open-transitions.js'
+import { bearsRevoked } from './intent/declare/read-mandate.js'
 import { type IntentPage, type IntentQuery, readIntents } from './intent/read-intents.js'
 import { type Check, checksOf, watchVerification } from './operate/checks.js'
 
@@ -48,6 +49,8 @@ export type Read = Pick<
     action(id: string): Promise<ActionLines | null>
     /** As the agent it belongs to may see it; null for all others. */
     ownAction(id: string, agent: string): Promise<OwnAction | null>
+    /** Whether the caller's credential is a mandate that was revoked. */
+    bearsRevoked(caller: Caller): Promise<boolean>
     /** What is open to the holder of the mandate that is shown; told to nobody else. */
     openTransitions(
       asked: Pick<Call, 'caller' | 'declared'>,
@@ -86,6 +89,7 @@ export function createRead(parts: Parts, watch: EvidenceWatch): Read {
   return {
     action: (id) => findAction(id, parts),
     ownAction: (id, agent) => ownAction(id, agent, parts),
+    bearsRevoked: (caller) => bearsRevoked(caller, parts),
     openTransitions: (asked, agent) => openTransitions(asked, agent, parts),
     async capsule(capsuleId) {
       const lines = await journal.find(capsuleId)

@@ -6,7 +6,9 @@ import { objectOf, type Request, resultOctets } from '../../core/mcp/message.js'
 import { OWN_PREFIX } from '../../core/mcp/meta.js'
 import { readQuestion } from '../../core/runtime/question.js'
 import { readReport } from '../../core/runtime/report.js'
+import type { Problem } from '../../core/verdict/problem.js'
 import { decide } from '../../gate/permit/decide.js'
+import { reservedProblem } from '../http/own/problems.js'
 import { statusOf } from '../http/own/status.js'
 import { mandateProblem, transitionsOf } from '../http/own/transitions.js'
 import { type Asked, protocolError, refusal, released } from './call/answer.js'
@@ -55,14 +57,15 @@ const right = ({ request }: Asking, value: object): Reply => ({
 })
 const NOT_FOUND = 'There is no such action, or it is not yours.'
 
-function withAction(
+async function withAction(
   asking: Asking,
   then: (asking: Asking, actionId: string) => Promise<Reply>,
 ): Promise<Reply> {
-  const id = asking.request.params.value.get('action_id')
-  return typeof id === 'string'
-    ? then(asking, id)
-    : Promise.resolve(wrong(asking, 'params need action_id.'))
+  const { request, gate, sender } = asking
+  if (await gate.read.bearsRevoked(sender.caller))
+    return refused(asking, reservedProblem('mandate_revoked'))
+  const id = request.params.value.get('action_id')
+  return typeof id === 'string' ? then(asking, id) : wrong(asking, 'params need action_id.')
 }
 
 async function status(asking: Asking, actionId: string): Promise<Reply> {
@@ -136,10 +139,13 @@ async function transitions(asking: Asking): Promise<Reply> {
   const asked: Pick<FunctionCall, 'caller' | 'declared'> = { caller: sender.caller }
   const declaring = withDeclared(asked, declaredIn(request, sender))
   const told = await gate.read.openTransitions(declaring, agent)
-  if (told.kind === 'open') return right(asking, transitionsOf(told))
-  const { id, method } = request
-  return refusal(mandateProblem(told), { id, method, modern: true, typed: true })
+  return told.kind === 'open'
+    ? right(asking, transitionsOf(told))
+    : refused(asking, mandateProblem(told))
 }
+
+const refused = ({ request: { id, method } }: Asking, problem: Problem): Reply =>
+  refusal(problem, { id, method, modern: true, typed: true })
 
 async function report(asking: Asking, actionId: string): Promise<Reply> {
   const read = readReport(besides(asking, 'action_id'))

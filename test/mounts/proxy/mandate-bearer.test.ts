@@ -60,6 +60,24 @@ describe('a mandate as bearer token', () => {
     expect(await status(request(await signMandate(held, claims({ sub: 'bot' }))))).toBe(401)
   })
 
+  it('that was revoked is no credential for what it did before either', async () => {
+    const token = await signMandate(key, claims({ sub: 'bot', jti: 'taken', exp: now() + 600 }))
+    const raw = await rawClient(stand.port)
+    raw.send(request(token))
+    const id = parseAnswer(await raw.closed()).headers.get('gate-action')
+    const head = (method: string, path: string) =>
+      request(token)
+        .replace('POST /files/a?q=1', `${method} /.gate/v1/actions/${id}${path}`)
+        .replace(/content-length: .*\r\n/i, '')
+        .replace(/\r\n\r\nbody$/, '\r\n\r\n')
+    expect(await status(head('GET', ''))).toBe(200)
+    await stand.gate.revokeMandate('taken', 'test')
+    expect(await status(head('GET', ''))).toBe(403)
+    expect(await status(head('GET', '/result'))).toBe(403)
+    expect(await status(head('DELETE', ''))).toBe(403)
+    expect(await status(request(token))).toBe(403)
+  })
+
   it('bound to a key takes one proof for one request; neither goes on to the upstream', async () => {
     const token = await mandate({ jkt: held.thumbprint })
     const host = /host: (.+)\r\n/i.exec(request(token))?.[1]

@@ -1,4 +1,4 @@
-import type { Call } from '../../../core/call/call.js'
+import type { Call, Caller } from '../../../core/call/call.js'
 import type { Mandate } from '../../../core/intent/model.js'
 import type { Parts } from '../../context.js'
 
@@ -11,6 +11,17 @@ export type ShownMandate =
   | { readonly kind: 'invalid'; readonly why: string }
   | { readonly kind: 'unverifiable'; readonly why: string }
   | { readonly kind: 'revoked'; readonly mandate: Mandate }
+
+/** Whether the caller is identified by a mandate that was revoked: it is no credential any more. */
+export async function bearsRevoked(
+  caller: Caller,
+  { mandates, state }: Pick<Parts, 'mandates' | 'state'>,
+): Promise<boolean> {
+  const { bearer } = caller
+  if (bearer === null || !mandates.isOne(bearer)) return false
+  const read = await mandates.read(bearer, caller)
+  return read.kind === 'valid' && state.isRevoked(read.mandate.id)
+}
 
 /** As Agent-Mandate or as bearer token, and the same one where it is both; another agent's is invalid. */
 export async function readMandate(

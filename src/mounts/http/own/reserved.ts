@@ -37,6 +37,9 @@ export async function answerReserved(
     const body = await readAll(res, room, readRest)
     return answerDecide(head, caller, { body, room }, res, gate)
   }
+  if (await gate.read.bearsRevoked(head.caller)) {
+    return sendProblem(res, reservedProblem('mandate_revoked'))
+  }
   if (method === 'POST' && id !== undefined && part === '/report') {
     const room = gate.memory.bodyOf(caller.agent)
     try {
