@@ -59,6 +59,13 @@ describe('what the record says', () => {
     expect(recordedIntent(intentOf(STANDARD))).toEqual(rest)
   })
 
+  it('of a type with a mark of personal data is not the type', () => {
+    const reasoning_basis = { type: 'mailto:ada@example.org', description: 'because' }
+    const intent = intentOf({ ...STANDARD, reasoning_basis })
+    expect(intent.reasoning?.type).toBe('mailto:ada@example.org')
+    expect(recordedIntent(intent).reasoning_type).toBe('WITHHELD')
+  })
+
   it('of a thin one are the stubs', () => {
     expect(recordedIntent(intentOf(THIN))).toEqual({
       goal_id: 'UNSPECIFIED',

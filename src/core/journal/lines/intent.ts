@@ -118,7 +118,7 @@ export const INTENT_LINES = {
   }),
   IDP_SUBMITTED: line({
     signed: true,
-    says: 'What an agent declared of a call, signed before the call was judged. `intent` is what was received, encrypted under a key in the evidence. `declared` has stubs where a thin declaration says nothing; it is absent where the declaration is restricted (`audit_accessible` false).',
+    says: 'What an agent declared of a call, signed before the call was judged. `intent` is what was received, encrypted under a key in the evidence. `declared` has stubs where a thin declaration says nothing, and `WITHHELD` for a reasoning type with a mark of personal data; it is absent where the declaration is restricted (`audit_accessible` false).',
     members: s.record({
       ...STEP,
       mandate_id: s.text,
