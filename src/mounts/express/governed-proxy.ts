@@ -5,10 +5,11 @@ import type { NamedUpstream } from '../../ports/upstream.js'
 import { releaseTo } from '../http/client-outlet.js'
 import { clientTerms } from '../http/hold-terms.js'
 import { EXCHANGE_LIMITS } from '../http/limits.js'
-import { unwrapped } from '../http/own/transition.js'
+import { reservedProblem } from '../http/own/problems.js'
+import { isTransition } from '../http/own/transition.js'
 import { answerTransitions, asksTransitions } from '../http/own/transitions.js'
 import { relay } from '../http/relay.js'
-import { respond } from '../http/respond.js'
+import { respond, sendProblem } from '../http/respond.js'
 import type { AppHandler, GuardOptions } from './gate.js'
 import type { ProxyMiddlewareOptions } from './proxy-options.js'
 import { bodyLimits, readCall } from './read-call.js'
@@ -45,13 +46,17 @@ export function proxyRoutes(
 
   async function serve(req: AppRequest, res: ServerResponse): Promise<void> {
     const here = { upstream: upstream.name, tool: null }
-    const { call: asked, identified, rest, room } = await readCall(req, gate, here, limits)
-    const call = identified.kind === 'known' ? unwrapped(asked) : asked
+    const { call, identified, rest, room } = await readCall(req, gate, here, limits)
     // What is left of an unread body would be read as the next request's head.
     if (!req.complete) res.shouldKeepAlive = false
-    if (identified.kind === 'known' && asksTransitions(asked)) {
+    if (identified.kind === 'known' && isTransition(call)) {
       room?.giveBack()
-      return answerTransitions(asked, identified, res, gate)
+      // The call in it would pass by what the application has in front of its path.
+      return sendProblem(res, reservedProblem('transition_not_here'), [], rest)
+    }
+    if (identified.kind === 'known' && asksTransitions(call)) {
+      room?.giveBack()
+      return answerTransitions(call, identified, res, gate)
     }
     const { dispatch, release } = relay(
       (rule, headers) => {

@@ -69,7 +69,7 @@ const RESERVED = {
   },
   transition_not_here: {
     status: 501,
-    said: 'Transitions cannot be made here: the application behind the gate answers requests itself.',
+    said: 'Transitions cannot be made here: the call in one would pass by what the application has in front of it.',
     instead: 'Send the call itself, with Agent-Intent and Agent-Mandate in its head.',
   },
 } as const
