@@ -1,19 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
-import type { Header, Proof } from '../../core/call/call.js'
+import type { Proof } from '../../core/call/call.js'
 
-/** What may prove that the sender holds the key or certificate of a mandate; null where no mandate can be here. */
-export function proofOf(
-  req: IncomingMessage,
-  headers: readonly Header[],
-  dpop: string | null,
-): Proof | null {
+/** What may prove that the sender holds the key or certificate of a mandate, wherever in the message that is. */
+export function proofOf(req: IncomingMessage, dpop: string | null): Proof | null {
   const secured = req.socket instanceof TLSSocket && req.socket.authorized ? req.socket : null
   if (dpop === null && secured === null) return null
-  if (!headers.some(([name]) => name === 'authorization' || name === 'agent-mandate')) return null
   return {
     dpop,
-    certificate: secured === null ? null : thumbprintOf(secured),
+    // Looked at for mandates that are bound to one alone: it costs more than all else here.
+    get certificate() {
+      return secured === null ? null : thumbprintOf(secured)
+    },
     method: req.method ?? '',
     host: req.headers.host ?? '',
     path: pathOf(req),

@@ -55,7 +55,7 @@ export function readHead(req: IncomingMessage): RequestHead {
     asserted: null,
     source: req.socket.remoteAddress ?? '',
   }
-  const proof = proofOf(req, headers, dpop)
+  const proof = proofOf(req, dpop)
   const head: RequestHead = {
     kind: 'http',
     method: req.method ?? '',
