@@ -47,25 +47,23 @@ export const checkTime = (
     ? null
     : malformed('timestamp', `is not within ${received.skewSeconds} seconds of its receipt`)
 
-/** (d) and (e): the object, the mandate and the session it speaks of are those of the call. */
+/** (d) and (e): the object, the mandate and the session it speaks of are those of the call, as far as the mandate says. */
 export function checkBinding(
   intent: Intent,
   against: {
     readonly mandate: Mandate
-    /** The session that the mandate was bound to; null: there is none yet. */
-    readonly sessionId: string | null
     /** The object that the request itself is about; null: the rule does not tell. */
     readonly objectId: string | null
   },
 ): IntentRefusal | null {
-  const { mandate, sessionId, objectId } = against
+  const { mandate, objectId } = against
   if (intent.soId !== mandate.soId) return { code: 'IDP_SO_MISMATCH', with: 'mandate' }
   if (objectId !== null && intent.soId !== objectId) {
     return { code: 'IDP_SO_MISMATCH', with: 'request' }
   }
   if (intent.mandateId !== mandate.id) return { code: 'IDP_MANDATE_MISMATCH' }
-  const sessions = [mandate.sessionId, sessionId]
-  return sessions.every((session) => session === null || session === intent.sessionId)
+  const { sessionId } = mandate
+  return sessionId === null || sessionId === intent.sessionId
     ? null
     : { code: 'IDP_SESSION_MISMATCH' }
 }

@@ -321,7 +321,11 @@ async function run(ops: readonly Op[]) {
       }
       case 'session': {
         const { session: session_id, does, of } = step
-        if (does === 'mismatch') write('IDP_MISSION_REF_MISMATCH_REJECTED', { session_id })
+        // A mandate of its own: the gate uses none in two open sessions.
+        const mandate_id = `mission of ${session_id}`
+        if (does === 'mismatch') {
+          write('IDP_MISSION_REF_MISMATCH_REJECTED', { session_id, mandate_id })
+        }
         if (does === 'close') write('SESSION_CLOSED', { session_id })
         if (does === 'gap') {
           await state.stopSession(session_id)

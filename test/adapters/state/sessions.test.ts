@@ -16,7 +16,7 @@ const commit = (sessionId: string, step: number, at: number, agent = 'bot') => (
   soId: 'so',
   idpId: `${sessionId}-${step}`,
   step,
-  mandateId: 'm',
+  mandateId: `m of ${sessionId}`,
   actionId: `a-${sessionId}-${step}`,
   at,
 })

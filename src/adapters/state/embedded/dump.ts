@@ -130,6 +130,7 @@ const session = record({
   mismatches: count,
   gap: nullable(text),
   mandates: list(text),
+  bound: list(text),
   holds: list(record({ approvalId: text, holds: oneOf('session', 'call') })),
 })
 /** `over` and `ids`: 16 octets for each session that ended and each declaration, base64url. */

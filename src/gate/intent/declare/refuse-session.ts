@@ -7,7 +7,7 @@ import { signed } from '../../signed-event.js'
 export function refuseSession(
   known: Admitted,
   { sessionId: session_id }: Intent,
-  why: 'over' | 'idle' | 'foreign',
+  why: 'over' | 'idle' | 'foreign' | 'bound',
   parts: Parts,
 ): Refused {
   switch (why) {
@@ -15,6 +15,9 @@ export function refuseSession(
       return refuse(known, 'session_over')
     case 'foreign':
       return refuse(known, 'intent_session_mismatch', { observed: 'of_another_agent' })
+    // Or an agent that is stopped would go on in a session of another name.
+    case 'bound':
+      return refuse(known, 'intent_session_mismatch', { observed: 'mandate_in_another' })
     case 'idle': {
       const beside = [signed('SESSION_CLOSED', { session_id, reason: 'idle' }, parts)]
       return { ...refuse(known, 'session_over', { observed: why }), beside }

@@ -12,6 +12,7 @@ import type { Approvals } from '../approvals.js'
 import type { SessionDump } from '../dump.js'
 import type { Governed } from '../governed.js'
 import { sortedValues } from '../maps.js'
+import { createBoundMandates } from './bound-mandates.js'
 import { createCommittedIds } from './committed-ids.js'
 import { createIdle } from './idle-sessions.js'
 import { createReplayIndex, replayKey } from './replay-index.js'
@@ -35,6 +36,7 @@ export function createSessions(
   const idle = createIdle(open, approvals, idleMs)
   const over = createReplayIndex()
   const ids = createCommittedIds()
+  const bound = createBoundMandates()
   /** Sessions in which an action has begun something, other than a commit, that has no line yet. */
   const begun = new Map<string, Entry>()
 
@@ -85,6 +87,7 @@ export function createSessions(
     const opens = takesOpening(entry, actionId)
     const presents = !entry.mandates.has(mandateId)
     entry.mandates.add(mandateId)
+    bound.bind(sessionId, mandateId)
     entry.lastStep = step
     entry.usedAt = Math.max(entry.usedAt, at)
     ids.reserve(name, request)
@@ -92,11 +95,13 @@ export function createSessions(
   }
 
   /** Why it takes nothing from this agent now. Of many that find it idle, one closes it. */
-  function closedTo({ sessionId, agent, actionId, at }: MismatchRequest) {
+  function closedTo({ sessionId, agent, mandateId, actionId, at }: MismatchRequest) {
     if (isOver(sessionId)) return 'over'
     const known = open.get(sessionId)
+    if (known !== undefined && known.agent !== agent) return 'foreign'
+    const holder = bound.holderOf(mandateId)
+    if (holder !== null && holder !== sessionId && !isOver(holder)) return 'bound'
     if (known === undefined) return null
-    if (known.agent !== agent) return 'foreign'
     if (!idle.end(sessionId, at, actionId)) return null
     begun.set(actionId, known)
     return 'idle'
@@ -111,8 +116,9 @@ export function createSessions(
   function mismatch(request: MismatchRequest): MismatchOutcome {
     const why = closedTo(request)
     if (why !== null) return { kind: 'session', why }
-    const { sessionId, agent, actionId, at } = request
+    const { sessionId, agent, mandateId, actionId, at } = request
     const entry = open.get(sessionId) ?? begin(sessionId, agent, at)
+    bound.bind(sessionId, mandateId)
     const opens = takesOpening(entry, actionId)
     entry.mismatched.add(actionId)
     begun.set(actionId, entry)
@@ -125,7 +131,9 @@ export function createSessions(
     if (entry.opener === actionId) entry.opener = null
     const isUsed =
       entry.folded !== null || entry.mismatched.size > 0 || ids.isReservedIn(entry.sessionId)
-    if (!isUsed && open.get(entry.sessionId) === entry) open.delete(entry.sessionId)
+    if (isUsed || open.get(entry.sessionId) !== entry) return
+    open.delete(entry.sessionId)
+    bound.drop(entry.sessionId)
   }
 
   return {
@@ -147,6 +155,7 @@ export function createSessions(
       if (entry === undefined) return
       // The line that was to present its mandate is not there: the next call presents it.
       if (entry.folded?.mandates.has(gone.mandateId) !== true) entry.mandates.delete(gone.mandateId)
+      bound.release(gone.sessionId, gone.mandateId)
       opensNot(entry, actionId)
     },
     committed: (soId: string, idpId: string) => ids.find(ids.nameOf(soId, idpId)),
@@ -194,6 +203,7 @@ export function createSessions(
     },
     closed({ session_id }: LineOf<'SESSION_CLOSED'>): void {
       open.delete(session_id)
+      bound.drop(session_id)
       over.add(replayKey('session', session_id))
     },
     /** Of what stopped it before or since, and of which people are asked apart, nobody has said anything. */
@@ -207,8 +217,10 @@ export function createSessions(
       folded.holds = folded.holds.filter(({ approvalId }) => approvalId !== approval_id)
     },
     presented({ session_id, agent, mandate_id, at }: LineOf<'MANDATE_PRESENTED'>): void {
-      foldedAt(session_id, agent, at)?.mandates.add(mandate_id)
+      const folded = foldedAt(session_id, agent, at)
+      folded?.mandates.add(mandate_id)
       open.get(session_id)?.mandates.add(mandate_id)
+      if (folded !== null) bound.bind(session_id, mandate_id, true)
     },
     submitted(line: LineOf<'IDP_SUBMITTED'>): void {
       const { session_id, step_sequence: step } = line
@@ -224,7 +236,9 @@ export function createSessions(
       entry?.mismatched.delete(line.action_id)
       // Its SESSION_OPENED stands before it, or the session is over.
       const folded = entry?.folded == null ? null : foldedAt(entry.sessionId, entry.agent, line.at)
-      if (folded !== null) folded.mismatches++
+      if (folded === null) return
+      folded.mismatches++
+      bound.bind(line.session_id, line.mandate_id, true)
     },
     gap({ session_id, record }: LineOf<'IDP_COMMITMENT_GAP'>): void {
       const entry = open.get(session_id)
@@ -247,6 +261,7 @@ export function createSessions(
                 sessionId,
                 agent,
                 mandates: [...folded.mandates].sort(),
+                bound: bound.onRecord(sessionId),
                 holds: stillOpen(folded),
               },
             ],
@@ -257,10 +272,12 @@ export function createSessions(
     load(dump: SessionDump): void {
       open.clear()
       begun.clear()
-      for (const { sessionId, agent, mandates, holds, ...rest } of dump.open) {
+      bound.clear()
+      for (const { sessionId, agent, mandates, bound: own, holds, ...rest } of dump.open) {
         const entry = begin(sessionId, agent, Date.parse(rest.usedAt))
         entry.lastStep = rest.lastStep
         for (const id of mandates) entry.mandates.add(id)
+        for (const id of own) bound.bind(sessionId, id, true)
         entry.folded = { ...rest, mandates: new Set(mandates), holds: [...holds] }
       }
       over.load(dump.over)
