@@ -32,5 +32,5 @@ export type Mandates = {
    */
   read(token: string, caller: Caller): Promise<MandateRead>
   /** Whether it would still be accepted: its issuer and its time. MUST NOT throw or wait. */
-  isStillGood(mandate: Mandate): boolean
+  isStillGood(mandate: Pick<Mandate, 'issuer' | 'expiresAt'>): boolean
 }

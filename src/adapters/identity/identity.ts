@@ -54,8 +54,9 @@ export function createIdentity(options: IdentityOptions, mandates?: Mandates): I
     const read = await by.read(bearer, caller)
     if (read.kind === 'unavailable') return { kind: 'unknown', why: 'mandate_unavailable' }
     if (read.kind === 'invalid') return { kind: 'unknown', why: `mandate_${read.why}` }
-    const { agent, issuer } = read.mandate
-    return known(mandated(agent), [{ kind: 'mandate', issuer }])
+    const { agent, issuer, id, expiresAt } = read.mandate
+    const identified = known(mandated(agent), [{ kind: 'mandate', issuer }])
+    return { ...identified, mandate: { id, issuer, expiresAt } }
   }
   const stillNames = (agent: AgentRecord, credential: Credential): boolean => {
     switch (credential.kind) {

@@ -1,3 +1,4 @@
+import { isPathName } from '../../core/intent/fields.js'
 import type { Mandate } from '../../core/intent/model.js'
 import { isUuid } from '../../core/intent/uuid.js'
 import { exactPlain } from '../../core/json/exact-plain.js'
@@ -112,7 +113,7 @@ export function readClaims(
 
   // In the order in which a fault is told.
   const mandate: Mandate = {
-    id: text('jti'),
+    id: text('jti', (id) => isText(id) && isPathName(id)),
     soId: text('so_id', isUuid),
     soType: optionalText('so_type'),
     issuer,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { type CryptoKey, errors } from 'jose'
 import type { Caller } from '../../core/call/call.js'
-import { type Mandate, MOST_MANDATE_LENGTH } from '../../core/intent/model.js'
+import { MOST_MANDATE_LENGTH } from '../../core/intent/model.js'
 import { isArray, type JsonObject } from '../../core/json/value.js'
 import type { Clock } from '../../ports/clock.js'
 import type { MandateRead, Mandates } from '../../ports/identity.js'
@@ -131,7 +131,7 @@ export function createMandates({ issuers, clock }: MandatesOptions): Mandates {
       const why = bound === null ? null : await possession({ bound, proof: caller.proof, ath, now })
       return why === null ? { kind: 'valid', mandate } : invalid(why)
     },
-    isStillGood: ({ issuer, expiresAt }: Mandate) =>
+    isStillGood: ({ issuer, expiresAt }) =>
       issuerOf(issuer) !== undefined && clock.now() < Date.parse(expiresAt) + TOLERANCE_MS,
   }
 }

@@ -30,6 +30,8 @@ export const agent = record({
    * agent may have changed since: such an agent is looked up by its name.
    */
   by: optional(list(credential)),
+  /** The mandate that identified it: what it lets its agent do ends with it, whatever the tool asks for. */
+  mandate: optional(record({ id: anyText, issuer: anyText, expiresAt: anyText })),
 })
 export type Agent = Of<typeof agent>
 

@@ -1,4 +1,5 @@
 import type { Admitted, Intended, Parts } from '../context.js'
+import { bearing, borneBefore } from '../intent/declare/bearing.js'
 import { commit } from '../intent/declare/commit.js'
 import { mayProceed } from '../intent/declare/may-proceed.js'
 import { resume } from '../intent/declare/resume.js'
@@ -20,17 +21,16 @@ export function declare(
 ): Intended | Refused | Promise<Intended | Refused> {
   const { rule, call } = admitted
   const { declared, caller } = call
-  const asks = rule.intent === 'required' || (rule.intent === 'optional' && declared !== undefined)
+  // One that is on record stays with its call, whatever the manifest asks for by now.
+  const asks =
+    rule.intent === 'required' ||
+    declared?.kind === 'committed' ||
+    (rule.intent === 'optional' && declared !== undefined)
   if (asks) return declareFor(admitted, parts)
-  // A mandate that identifies its bearer may be revoked, now or before the first byte, whatever the tool asks for.
-  return caller.bearer !== null && parts.mandates.isOne(caller.bearer)
-    ? bearing(admitted, parts)
-    : advance(admitted, NOTHING)
-}
-
-async function bearing(admitted: Admitted, parts: Parts): Promise<Intended | Refused> {
-  const mandate = await showMandate(admitted, parts)
-  return 'exit' in mandate ? mandate : advance(admitted, { ...NOTHING, mandate })
+  // A mandate that identifies its bearer holds whatever the tool asks for.
+  if (caller.bearer !== null && parts.mandates.isOne(caller.bearer)) return bearing(admitted, parts)
+  const { mandate } = admitted.agent
+  return mandate === undefined ? advance(admitted, NOTHING) : borneBefore(admitted, mandate, parts)
 }
 
 async function declareFor(admitted: Admitted, parts: Parts): Promise<Intended | Refused> {
@@ -40,12 +40,12 @@ async function declareFor(admitted: Admitted, parts: Parts): Promise<Intended | 
     const details = { field: declared.fault.startsWith('mandate') ? 'mandate' : 'intent' }
     return refuse(admitted, 'intent_malformed', { observed: declared.fault }, details)
   }
+  const octets = declared?.intent ?? null
+  if (octets === null && admitted.rule.intent === 'optional') return bearing(admitted, parts)
   const mandate = await showMandate(admitted, parts)
   if ('exit' in mandate) return mandate
-  const octets = declared?.intent ?? null
   if (octets === null) {
-    const shown = advance(admitted, { ...NOTHING, mandate })
-    return admitted.rule.intent === 'required' ? refuse(shown, 'intent_missing') : shown
+    return refuse(advance(admitted, { ...NOTHING, mandate }), 'intent_missing')
   }
   const valid = await validate(admitted, mandate, octets, parts)
   if ('exit' in valid) return valid

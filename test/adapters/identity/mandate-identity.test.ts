@@ -71,7 +71,13 @@ describe('a bearer token that is a mandate', () => {
   it('identifies its agent; roles and developer are those of gate.yaml, where it names the agent', async () => {
     const { identity } = rig()
     const by = [{ kind: 'mandate', issuer: ISSUER }]
+    const mandate = {
+      id: 'mandate-1',
+      issuer: ISSUER,
+      expiresAt: '2026-01-01T00:10:00.000Z',
+    }
     expect(await identity.identify(bearing(await signMandate(key)))).toEqual({
+      mandate,
       kind: 'known',
       agent: 'support-bot',
       roles: [],
@@ -79,7 +85,12 @@ describe('a bearer token that is a mandate', () => {
       by,
     })
     const named = await signMandate(key, claims({ sub: 'known-bot', roles: ['root'] }))
-    expect(await identity.identify(bearing(named))).toEqual({ kind: 'known', ...RECORD, by })
+    expect(await identity.identify(bearing(named))).toEqual({
+      kind: 'known',
+      ...RECORD,
+      by,
+      mandate,
+    })
   })
 
   it('that fails is nobody, and nothing else is tried', async () => {

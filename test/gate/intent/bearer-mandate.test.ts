@@ -15,7 +15,7 @@ tools:
 ${more}`
 const OFF = manifest()
 const OPTIONAL = manifest('    intent: optional\n')
-const { jti, mandate } = stepsOf(issuer)
+const { jti, mandate } = stepsOf(issuer, { claims: { cedar_actions: ['create_refund'] } })
 const caller = { bearer: mandate, certificate: null, asserted: null, source: '127.0.0.1' }
 const HEADER = carried(null, mandate)
 

@@ -2,7 +2,8 @@ import { afterEach, expect, it } from '@jest/globals'
 import { readMessage } from '../../../src/core/mcp/message.js'
 import type { Served } from '../../../src/mounts/mcp/options.js'
 import { ownReply } from '../../../src/mounts/mcp/own-methods.js'
-import { mandateIssuer, stepsOf } from '../../support/intents.js'
+import { stepsOn } from '../../support/intent-scenarios.js'
+import { mandateIssuer } from '../../support/intents.js'
 import { type Rig, refund, rig } from '../../support/rig.js'
 import { MANIFEST } from '../../support/verdict-scenarios.js'
 
@@ -14,7 +15,7 @@ it.each(['get', 'result', 'withdraw'])(
   'a revoked mandate is no credential for actions/%s',
   async (method) => {
     const issuer = mandateIssuer()
-    const { jti, mandate } = stepsOf(issuer)
+    const { jti, mandate } = stepsOn('o-1', { cedar_actions: ['create_refund'] }, issuer)
     at = await rig({ manifest: MANIFEST, mandateIssuers: issuer.options })
     const caller = { bearer: mandate, certificate: null, asserted: null, source: '' }
     const waiting = await at.gate.govern(refund('200.00', { caller }), () => {

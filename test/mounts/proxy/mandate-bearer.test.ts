@@ -27,9 +27,18 @@ let held: Key
 let upstream: RawUpstream
 let stand: Stand
 let secured: Stand
+const ACTIONS = ['put_file', 'read_file']
 const now = (): number => Math.floor(Date.now() / 1000)
 const mandate = (cnf?: object) =>
-  signMandate(key, claims({ sub: 'bot', exp: now() + 600, ...(cnf === undefined ? {} : { cnf }) }))
+  signMandate(
+    key,
+    claims({
+      sub: 'bot',
+      exp: now() + 600,
+      cedar_actions: ACTIONS,
+      ...(cnf === undefined ? {} : { cnf }),
+    }),
+  )
 const request = (token: string, more = '') =>
   post('/files/a?q=1', 'body').replace(AUTH, `authorization: Bearer ${token}\r\n${more}`)
 
@@ -61,7 +70,10 @@ describe('a mandate as bearer token', () => {
   })
 
   it('that was revoked is no credential for what it did before either', async () => {
-    const token = await signMandate(key, claims({ sub: 'bot', jti: 'taken', exp: now() + 600 }))
+    const token = await signMandate(
+      key,
+      claims({ sub: 'bot', jti: 'taken', exp: now() + 600, cedar_actions: ACTIONS }),
+    )
     const raw = await rawClient(stand.port)
     raw.send(request(token))
     const id = parseAnswer(await raw.closed()).headers.get('gate-action')

@@ -81,14 +81,17 @@ async function waitsFor(
   return isAboutThis ? null : held
 }
 
-function isReachable({ rule, mandate, object }: Intended): boolean {
-  const model = object?.model ?? null
-  const state = object?.state ?? null
+function isReachable(known: Intended): boolean {
+  const { rule, object } = known
+  if (!isInPermittedState(known)) return false
+  return object?.model == null || isPossible(object.model, object.state, rule.action)
+}
+
+/** In one of the states that the mandate names, where it names any. */
+export function isInPermittedState({ mandate, object }: Intended): boolean {
   const permitted = mandate?.permittedStates ?? null
-  if (model === null) {
-    return permitted === null || (state !== null && permitted.includes(state))
-  }
-  const now = currentState(model, state)
-  if (permitted !== null && !permitted.includes(now)) return false
-  return isPossible(model, state, rule.action)
+  if (permitted === null) return true
+  const { model = null, state = null } = object ?? {}
+  const now = model === null ? state : currentState(model, state)
+  return now !== null && permitted.includes(now)
 }
