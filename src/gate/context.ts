@@ -135,11 +135,12 @@ export type Matched = Recognized & {
   readonly requestOctets: Octets
 }
 export type Admitted = Matched & { readonly agent: Agent }
-/** A declaration of this call, on record; `written` resolves when that is durable. */
+/** A declaration of this call, on record. */
 export type OnRecord = Committed & {
   /** As it was received; null where the call goes on by itself, after a wait. */
   readonly received: Uint8Array | null
-  readonly written: Promise<void>
+  /** Resolves when it is durable; null: it was before this call came, which then is that step once more. */
+  readonly written: Promise<void> | null
 }
 /** The governed object a call is about, as it was when the call was judged. */
 export type Governed = {

@@ -162,8 +162,12 @@ export type CommitOutcome =
   /** The action that brought the same id; null where it is no longer known. */
   | { readonly kind: 'duplicate'; readonly actionId: string | null }
   | { readonly kind: 'step'; readonly last: number }
-  | { readonly kind: 'session'; readonly why: 'over' | 'idle' | 'foreign' }
-export type MismatchRequest = Pick<CommitRequest, 'sessionId' | 'agent' | 'actionId' | 'at'>
+  /** `bound`: another session that is open has its mandate. */
+  | { readonly kind: 'session'; readonly why: 'over' | 'idle' | 'foreign' | 'bound' }
+export type MismatchRequest = Pick<
+  CommitRequest,
+  'sessionId' | 'agent' | 'mandateId' | 'actionId' | 'at'
+>
 export type MismatchOutcome =
   | {
       readonly kind: 'counted'
@@ -278,8 +282,8 @@ export type State = {
   unclaim(by: string): Promise<void>
   /** Closed ones are kept until their deadline, so that a late caller learns how they ended. */
   approval(id: string): Promise<Approval | null>
-  /** The one that is not closed for exactly this request of this agent. */
-  approvalFor(agent: string, requestDigest: string): Promise<Approval | null>
+  /** Those not closed for exactly this request of this agent, newest first: one, and one for each session that waits for it. */
+  approvalsFor(agent: string, requestDigest: string): Promise<readonly Approval[]>
   /** How many of the agent's are not closed. */
   openApprovals(agent: string): Promise<number>
   /** Those not closed, oldest first. */

@@ -333,7 +333,7 @@ export function stateContract(driver: string, open: OpenState): void {
         for (const [over, kind] of [
           [{ soId: 'o-2', step: 6 }, 'committed'],
           [{ sessionId: 's-2', step: 1 }, 'duplicate'],
-          [{ idpId: 'j', sessionId: 's-2', step: 5 }, 'committed'],
+          [{ idpId: 'j', sessionId: 's-2', mandateId: 'm-2', step: 5 }, 'committed'],
           [{ idpId: 'k', step: 6 }, 'step'],
           [{ idpId: 'k', step: 5 }, 'step'],
           [{ idpId: 'k', step: 7, agent: 'other' }, 'session'],
@@ -344,6 +344,34 @@ export function stateContract(driver: string, open: OpenState): void {
             (await state.commitIntent(step(actionId, { idpId: 'i', ...over }))).kind,
           ]).toEqual([over, kind])
         }
+      })
+
+      it('are under a mandate that no other open session has', async () => {
+        const first = step('a')
+        await state.commitIntent(first)
+        const elsewhere = { sessionId: 's-2', step: 2 }
+        const bound = { kind: 'session', why: 'bound' }
+        expect(await state.commitIntent(step('b', elsewhere))).toEqual(bound)
+        expect(await state.countMismatch(step('c', elsewhere))).toEqual(bound)
+        expect(
+          await state.commitIntent(step('d', { ...elsewhere, mandateId: 'm-2' })),
+        ).toMatchObject({ kind: 'committed' })
+        await write(first)
+        await say('SESSION_CLOSED', { session_id: 's-1' })
+        expect(await state.commitIntent(step('e', { sessionId: 's-3' }))).toMatchObject({
+          kind: 'committed',
+        })
+        expect(await state.countMismatch(step('f', { sessionId: 's-4' }))).toEqual(bound)
+      })
+
+      it('leave a mandate free where nothing of it came to be', async () => {
+        await state.commitIntent(step('a'))
+        await state.releaseIntent('a')
+        await state.countMismatch(step('b', { sessionId: 's-2' }))
+        await state.unclaim('b')
+        expect(await state.commitIntent(step('c', { sessionId: 's-3' }))).toMatchObject({
+          kind: 'committed',
+        })
       })
 
       it('are free again when their line could not be written, and their step is not', async () => {

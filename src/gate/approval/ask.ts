@@ -11,7 +11,7 @@ import { type Asked, type Details, type Exit, refuse } from '../govern/exit.js'
 import { summaryOf } from '../intent/after/summary.js'
 import { demandsPerson, URGENCY_RECORD } from '../intent/demands-person.js'
 import { identitiesOf, identityOf } from './call-identity.js'
-import { isStale, mayClose } from './find.js'
+import { isStale, mayClose, ownOf } from './find.js'
 import { documentOf, openedEntry, type Shown } from './opening.js'
 
 /**
@@ -32,14 +32,13 @@ export async function askHuman(authorized: Authorized, parts: Parts): Promise<Ex
     await state.unclaim(actionId)
     return { exit: 'refused_before', known: authorized, approval: refusal }
   }
-  const current = await state.approvalFor(agent.agent, requestDigest)
+  const current = ownOf(await state.approvalsFor(agent.agent, requestDigest), authorized)
   if (current !== null && isJoinable(current, authorized)) {
     await state.unclaim(actionId)
     return { exit: 'joined', known: authorized, approval: current }
   }
   // If another action is closing it, the new item is opened beside the one that is ending.
-  const closes = current !== null && !holdsAnother(current, authorized)
-  const over = closes && (await mayClose(current, actionId, parts)) ? current : null
+  const over = current !== null && (await mayClose(current, actionId, parts)) ? current : null
   const { openPerAgent: threshold, openPerSession: most } = parts
   const sessionId = authorized.intent?.intent.sessionId
   const session = sessionId === undefined ? undefined : { sessionId, most }
@@ -65,12 +64,7 @@ const RETRY_SECONDS = 60
 const isJoinable = (current: Approval, authorized: Authorized): boolean =>
   !isStale(current, authorized) &&
   !isVoid(current, authorized) &&
-  !holdsAnother(current, authorized) &&
   (current.holds !== undefined || !demandsPerson(authorized))
-
-/** Another session of the agent waits for the same request: its item is neither joined nor ended by this one. */
-const holdsAnother = ({ holds, sessionId }: Approval, { intent }: Authorized): boolean =>
-  holds !== undefined && sessionId !== intent?.intent.sessionId
 
 /** A grant that this call found unusable, although its rules are the current ones. */
 const isVoid = (current: Approval, { item }: Authorized): boolean =>

@@ -6,7 +6,7 @@ import type { Approval } from '../../ports/state.js'
 import type { Constrained, Item, Known, Matched, Parts } from '../context.js'
 import { thaw } from '../evidence/frozen.js'
 import { factsOf } from '../govern/constrain.js'
-import { type Refused, type RefusedBefore, refuse } from '../govern/exit.js'
+import { type Joined, type Refused, type RefusedBefore, refuse } from '../govern/exit.js'
 import { demandsPerson } from '../intent/demands-person.js'
 import { identitiesOf, stands } from './call-identity.js'
 import { claimItem } from './claim-item.js'
@@ -20,16 +20,21 @@ import { recallRun } from './decide/recall.js'
 export async function findItem(
   known: Constrained,
   parts: Parts,
-): Promise<Item | Refused | RefusedBefore> {
-  if (known.mode === 'observe' && !demandsPerson(known)) return { kind: 'none' }
+): Promise<Item | Refused | RefusedBefore | Joined> {
+  const isAgain = known.intent !== null && known.intent.written === null
+  if (known.mode === 'observe' && !demandsPerson(known) && !isAgain) return { kind: 'none' }
   const { approvalId } = known.call
   const approval =
     approvalId === null ? await openFor(known, parts) : await named(known, approvalId, parts)
   if (approval === null) return { kind: 'none' }
   if ('exit' in approval) return approval
-  // The same request without the agent's demand for a person does not close the item that the demand opened.
+  // The same request without the agent's demand for a person does not close the item that the demand opened, and
+  // one without a declaration is no way around it.
   const isUndecided = approval.holds === 'call' && approval.state.kind !== 'approved'
+  if (isUndecided && known.intent === null) return { exit: 'joined', known, approval }
   if (isUndecided && !demandsPerson(known)) return { kind: 'none' }
+  // What people granted a session, for what it declared, no other one spends.
+  if (approval.holds === 'call' && approval.sessionId !== sessionOf(known)) return { kind: 'none' }
   const stale = isStale(approval, known)
   if (approval.state.kind !== 'approved' || stale) return { kind: 'open', approval, stale }
   const recalled = await recallRun(approval, parts)
@@ -54,15 +59,34 @@ export const isStale = (
 async function openFor(known: Constrained, parts: Parts): Promise<Approval | null> {
   const { state } = parts
   const { agent } = known.agent
-  const approval = await state.approvalFor(agent, known.requestDigest)
+  const approval = ownOf(await state.approvalsFor(agent, known.requestDigest), known)
   // Nearly every call has no open item: a second digest is made only where there is something to find.
   if (approval !== null || (await state.openApprovals(agent)) === 0) return approval
   for (const { requestDigest } of olderDigests(known, parts)) {
-    const older = await state.approvalFor(agent, requestDigest)
+    const older = ownOf(await state.approvalsFor(agent, requestDigest), known)
     if (older !== null && (await isFrozenAs(older, known, parts))) return older
   }
   return null
 }
+
+const sessionOf = ({ intent }: Pick<Constrained, 'intent'>): string | undefined =>
+  intent?.intent.sessionId
+
+/**
+ * Of what is open for a request: a session waits for its own item (seed §4.4), and any call for one that holds no
+ * session. A call without a declaration meets whichever is undecided.
+ */
+export const ownOf = (
+  open: readonly Approval[],
+  { intent }: Pick<Constrained, 'intent'>,
+): Approval | null =>
+  open.find(
+    ({ holds, sessionId, state }) =>
+      holds === 'call' &&
+      (intent === null ? state.kind === 'pending' : sessionId === sessionOf({ intent })),
+  ) ??
+  open.find(({ holds }) => holds === undefined) ??
+  null
 
 /** Asked about this call, under its digest of now or, before an upgrade, under an older one. */
 async function isAbout(approval: Approval, known: Constrained, parts: Parts): Promise<boolean> {

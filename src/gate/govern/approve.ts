@@ -24,8 +24,9 @@ export async function approve(authorized: Authorized, parts: Parts): Promise<App
       ? askHuman(stopped, parts)
       : refuse(stopped, 'decision_needed', routedBy(stopped).reason)
   }
-  const approval = authorized.intent === null ? null : await standingRefusal(authorized, parts)
-  // Its agent had demanded a person, and got an answer: leaving the demand out is no way around that.
+  const governed = authorized.rule.intent !== undefined
+  const approval = governed ? await standingRefusal(authorized, parts) : null
+  // Its agent had demanded a person, and got an answer: leaving the demand out, or the declaration, is no way around that.
   if (approval?.holds === 'call') return { exit: 'refused_before', known: authorized, approval }
   return advance(authorized, { grant: null, by: { kind: 'policy' }, ...closes(authorized) })
 }

@@ -41,6 +41,7 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
   const stillAllowed = (): boolean =>
     parts.world().generation === reserved.world.generation &&
     parts.identity.isStillKnown(reserved.agent) &&
+    bearsGood(reserved, parts) &&
     stillStands(reserved, parts)
   if (!stillAllowed()) {
     return { observation: { kind: 'not_sent', cause: 'withdrawn', deadline: false }, held: null }
@@ -53,6 +54,13 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
     parts.report({ level: 'error', event: 'dispatch_threw', actionId, detail: String(error) })
     return { observation: { kind: 'sent', cause: 'dispatch_threw', deadline: false }, held: null }
   }
+}
+
+/** The mandate that identified its agent, which a call that goes on by itself does not bring again. */
+function bearsGood({ agent: { mandate } }: Reserved, { mandates, state }: Parts): boolean {
+  if (mandate === undefined) return true
+  const standing = { sessionId: null, mandateId: mandate.id, missionRef: null, object: null }
+  return mandates.isStillGood(mandate) && state.stillStands(standing)
 }
 
 /** The call's own session, mandate and object: the generation would let one agent make all calls stale. */
@@ -86,7 +94,7 @@ async function recordIntent(reserved: Reserved, parts: Parts): Promise<void> {
     const evidence = [...reserved.evidence, ...captured, vouched]
     writing.push(parts.evidence.put(evidenceRecord(reserved, evidence, parts)))
     writing.push(parts.journal.append([line]))
-    if (reserved.intent !== null) writing.push(reserved.intent.written)
+    if (reserved.intent?.written != null) writing.push(reserved.intent.written)
     await Promise.all(writing)
   } catch (error) {
     // The line may still become durable: then it holds what was reserved until a capsule settles it.

@@ -27,7 +27,7 @@ export function createApprovals(keepMs: number) {
   const entries = new Map<string, Entry>()
   /** Ids of those not closed: by the capsule that the next one supersedes, and by request. */
   const byParent = new Map<string, string>()
-  const byRequest = new Map<string, string>()
+  const byRequest = new Map<string, readonly string[]>()
   const openByAgent = new Map<string, number>()
   const refusals = createRefusals()
   /** Agents by who is about to open one for them; in memory only, like a claim. */
@@ -47,10 +47,12 @@ export function createApprovals(keepMs: number) {
     entries.set(id, { approval, before })
     refusals.note(approval)
     const key = requestKey(approval)
+    const others = (byRequest.get(key) ?? []).filter((other) => other !== id)
     if (isOpen(approval)) {
       byParent.set(approval.parent, id)
-      byRequest.set(key, id)
-    } else if (byRequest.get(key) === id) byRequest.delete(key)
+      byRequest.set(key, [id, ...others])
+    } else if (others.length > 0) byRequest.set(key, others)
+    else byRequest.delete(key)
   }
   function count(agent: string, more: number): void {
     const open = openOf(agent) + more
@@ -68,8 +70,10 @@ export function createApprovals(keepMs: number) {
 
   return {
     get,
-    forRequest: (agent: string, requestDigest: string): Approval | null =>
-      get(byRequest.get(requestKey({ agent, requestDigest })) ?? ''),
+    forRequest: (agent: string, requestDigest: string): Approval[] =>
+      oldestFirst(
+        (byRequest.get(requestKey({ agent, requestDigest })) ?? []).flatMap((id) => get(id) ?? []),
+      ).reverse(),
     refusalOf: (
       agent: string,
       identities: () => readonly string[],

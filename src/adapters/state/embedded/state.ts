@@ -199,7 +199,7 @@ export function createEmbeddedState(options: {
     stillStands: sessions.stillStands,
     sizes: sessions.sizes,
     approval: async (id) => approvals.get(id),
-    approvalFor: async (agent, requestDigest) => approvals.forRequest(agent, requestDigest),
+    approvalsFor: async (agent, requestDigest) => approvals.forRequest(agent, requestDigest),
     openApprovals: async (agent) => approvals.openOf(agent),
     approvals: async () => approvals.open(),
     refusal: async (agent, identities, at) =>

@@ -5,8 +5,6 @@ import { findAction } from '../../find-action.js'
 import { type Refused, refuse } from '../../govern/exit.js'
 import type { Valid } from './validate.js'
 
-export const WRITTEN: Promise<void> = Promise.resolve()
-
 /**
  * The id was committed before. The very same declaration of the very call that waits for a person is that step once
  * more. Any other is a duplicate, and is told the action that brought it first, so that a caller whose connection
@@ -20,7 +18,7 @@ export async function repeated(
 ): Promise<Valid | Refused> {
   const waiting = await waitingIntent(known, hex(parts.crypto.sha256(octets)), parts)
   if (waiting !== null) {
-    return { kind: 'on_record', intent: { ...waiting, received: octets, written: WRITTEN } }
+    return { kind: 'on_record', intent: { ...waiting, received: octets, written: null } }
   }
   return refuse(known, 'intent_duplicate', {}, await ownAction(earlier.actionId, known, parts))
 }
@@ -30,17 +28,18 @@ async function waitingIntent(
   digest: string,
   parts: Parts,
 ): Promise<Omit<OnRecord, 'received' | 'written'> | null> {
-  const approval =
+  const open =
     call.approvalId === null
-      ? await parts.state.approvalFor(agent.agent, requestDigest)
-      : await parts.state.approval(call.approvalId)
-  if (approval === null || approval.agent !== agent.agent || approval.state.kind === 'closed') {
-    return null
+      ? await parts.state.approvalsFor(agent.agent, requestDigest)
+      : [await parts.state.approval(call.approvalId)]
+  for (const approval of open) {
+    if (approval?.agent !== agent.agent || approval.state.kind === 'closed') continue
+    const declared = (await thaw(approval, parts))?.call.declared
+    if (declared?.kind !== 'committed' || declared.digest !== digest) continue
+    const { intent, mandate, eventId } = declared
+    return { intent, mandate, eventId, digest }
   }
-  const declared = (await thaw(approval, parts))?.call.declared
-  if (declared?.kind !== 'committed' || declared.digest !== digest) return null
-  const { intent, mandate, eventId } = declared
-  return { intent, mandate, eventId, digest }
+  return null
 }
 
 /** Another agent's action is not named. */

@@ -45,7 +45,7 @@ export async function validate(
   if (late !== null) return refusalOf(late, known)
   const { object } = manifest
   const objectId = object === undefined ? null : objectIdOf(object, args, parts.crypto)
-  const unbound = checkBinding(intent, { mandate, sessionId: null, objectId })
+  const unbound = checkBinding(intent, { mandate, objectId })
   if (unbound !== null) return refusalOf(unbound, known)
   if (again !== null) return again
   const { sessionId } = intent
