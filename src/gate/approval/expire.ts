@@ -25,7 +25,11 @@ function remindAt({ hitl, reminded, openedAt, state }: Approval): number | null 
 export async function expire(seen: Approval, parts: Parts): Promise<boolean> {
   const actionId = parts.ids.actionId()
   try {
-    const approval = await claimItem(seen, actionId, parts)
+    const { holds, sessionId } = seen
+    // As for a decision: one thing at a time ends the session.
+    const session =
+      holds === 'session' ? await parts.state.claim(`session ${sessionId}`, actionId) : null
+    const approval = session?.kind === 'held' ? 'held' : await claimItem(seen, actionId, parts)
     if (approval === 'held') return false
     if (approval === 'moved' || haltFor(parts.halts(), approval) !== null) return true
     const at = parts.journal.timestamp()

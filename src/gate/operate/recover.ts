@@ -34,7 +34,7 @@ async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
       // Its evidence was written before the dispatch line.
       evidence: null,
       settles: { outcome: 'commit', replayable: false },
-      ...besideOf(vouched, parts),
+      ...besideOf(orphan, vouched, parts),
       ...(isCaptured ? { captured: ['request'] } : {}),
       urgent: true,
     },
@@ -48,11 +48,19 @@ async function concludeOrphan(orphan: Orphan, parts: Parts): Promise<void> {
   parts.report({ level: 'error', event: 'recovered_without_evidence', actionId, detail })
 }
 
-/** Of a declared step: it was sent, and what became of its object is not known. What was sent cannot be compared. */
-function besideOf(vouched: Orphan | null, parts: Parts): Pick<WrittenWith, 'beside'> {
-  if (vouched?.intent === undefined) return {}
-  const { intent, action_id } = vouched
-  const to_state = intent.from_state === intent.to_state ? intent.to_state : null
+/**
+ * Of a declared step: it was sent, and what became of its object is not known. What was sent cannot be compared. A line
+ * that no evidence vouches for, as when that was erased, still says that the object may have changed.
+ */
+function besideOf(
+  orphan: Orphan,
+  vouched: Orphan | null,
+  parts: Parts,
+): Pick<WrittenWith, 'beside'> {
+  const { intent, action_id } = vouched ?? orphan
+  if (intent === undefined) return {}
+  const isUnchanged = vouched !== null && intent.from_state === intent.to_state
+  const to_state = isUnchanged ? intent.to_state : null
   const own = { event_id: parts.ids.actionId(), action_id, result: 'unconfirmed' } as const
   const entry = plainEntry('ACTION_RESULT_RECORDED', { ...intent, ...own, to_state })
   return { beside: () => [entry] }

@@ -1,5 +1,5 @@
 import { meets, rolesAt } from '../../../core/approval/deadline.js'
-import type { Approval, Vote } from '../../../ports/state.js'
+import type { Approval, Claimed, Vote } from '../../../ports/state.js'
 import type { Parts } from '../../context.js'
 import { haltFor } from '../../operate/halt.js'
 import { signed } from '../../signed-event.js'
@@ -35,14 +35,15 @@ export async function resolve(decision: Decision, parts: Parts): Promise<Resolut
       if (sessionId !== undefined && (await parts.state.isOver(sessionId))) return SESSION_OVER
       const late = lateness(approval, decision)
       if (late !== null) return await lost(approval, decision, late, parts)
-      const claimed = await parts.state.claim(approval.parent, actionId)
+      const claimed = await claim(approval, actionId, parts)
       if (claimed.kind === 'held') {
         if (!(await settledSoon(claimed.settled, parts))) return BUSY
         continue
       }
       const now = await parts.state.approval(approval.approvalId)
       const halted = haltFor(parts.halts(), approval) !== null
-      if (now === approval && !halted) {
+      const over = sessionId !== undefined && (await parts.state.isOver(sessionId))
+      if (now === approval && !halted && !over) {
         return await record({ approval, decision, actionId }, parts)
       }
       await parts.state.unclaim(actionId)
@@ -53,6 +54,16 @@ export async function resolve(decision: Decision, parts: Parts): Promise<Resolut
   } finally {
     await parts.state.unclaim(actionId)
   }
+}
+
+/** Of two requests about one session the second is decided when the first has been: it may have ended the session. */
+async function claim(
+  { holds, sessionId, parent }: Approval,
+  actionId: string,
+  { state }: Parts,
+): Promise<Claimed> {
+  const session = holds === 'session' ? await state.claim(`session ${sessionId}`, actionId) : null
+  return session?.kind === 'held' ? session : state.claim(parent, actionId)
 }
 
 const SESSION_OVER = refused(

@@ -50,7 +50,10 @@ export function transitionEntries(
         ...(commitment.matched ? {} : { to_state: null }),
         ...(changes ? { principal: principalOf(known, parts) } : {}),
       })
-    : plainEntry('ACTION_RESULT_RECORDED', { ...members, ...resultOf(code, step, changes) })
+    : plainEntry('ACTION_RESULT_RECORDED', {
+        ...members,
+        ...resultOf(code, step, changes || !commitment.matched),
+      })
   return [entry, verificationEntry(intent, commitment, entry, event_id, actionId, parts)]
 }
 
