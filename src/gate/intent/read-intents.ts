@@ -28,7 +28,7 @@ export type IntentFound = {
   /** Of its own call; null: it is under way, or its lines were not reached. */
   readonly verdict: VerdictClass | null
   readonly capsuleId: string | null
-  /** Null: it was not sent, or what came of it stands further on than this page looked. */
+  /** Null: it was not sent, or is under way. */
   readonly matchResult: VerificationRecord['match_result'] | null
   readonly declaration: Declaration
 }
@@ -40,7 +40,7 @@ export type IntentPage = {
 
 /** Lines that one page reads at most: a query that finds little goes on with the next page. */
 const MOST_LINES = 20_000
-/** Lines read behind the last declaration of a page, for what came of it. */
+/** Lines read behind the last declaration of a page: what came of most calls stands there. */
 const LOOK_AHEAD = 2_000
 
 type Row = {
@@ -148,11 +148,12 @@ async function complete(
 ): Promise<IntentFound> {
   const declaration = read.get(line.event_id) ?? (await declarationOf(line, parts))
   const concluded = capsule ?? (await capsuleOf(line.action_id, parts))
+  const found = match ?? (await matchOf(line, parts))
   return {
     line,
     verdict: concluded?.capsule.disposition.verdict_class ?? null,
     capsuleId: concluded?.capsule.capsule_id ?? null,
-    matchResult: match,
+    matchResult: found,
     declaration,
   }
 }
@@ -163,6 +164,31 @@ async function capsuleOf(
 ): Promise<LineOf<'CAPSULE'> | null> {
   for (const line of await journal.find(actionId)) {
     if (line.type === 'CAPSULE' && line.capsule.action_id === actionId) return line
+  }
+  return null
+}
+
+/** Actions of one decision that are looked at; a call that waited has one or two. */
+const MOST_ACTIONS = 20
+/** The lines on a transition stand in one append with its capsule. */
+const LINES_BESIDE = 8
+
+/** Of a call that waited, what came of it stands as far on as its decision took. */
+async function matchOf(
+  { action_id: decision, session_id, idp_id }: LineOf<'IDP_SUBMITTED'>,
+  { journal }: Reading,
+): Promise<IntentFound['matchResult']> {
+  const { entries } = await journal.list({ decision }, { after: 0, limit: MOST_ACTIONS })
+  for (const { seq, line } of entries) {
+    if (line.capsule.effect === undefined) continue
+    for await (const raw of journal.lines(seq + 1)) {
+      if (raw.seq > seq + LINES_BESIDE) break
+      const beside = readLine(raw)
+      const isVerification =
+        beside?.type === 'IDP_COMMITMENT_VERIFIED' || beside?.type === 'IDP_COMMITMENT_GAP'
+      if (!isVerification || beside.session_id !== session_id) continue
+      if (beside.record.idp_id === idp_id) return beside.record.match_result
+    }
   }
   return null
 }

@@ -159,12 +159,13 @@ export const INTENT_LINES = {
   }),
   IDP_MISSION_REF_MISMATCH_REJECTED: line({
     signed: true,
-    says: 'A declaration named another mission than its mandate, and was refused.',
+    says: 'A declaration named another mission than its mandate, and was refused; which one stands here unless it is restricted.',
     members: s.record({
       ...STEP,
       mandate_id: s.text,
       expected_mission_ref: s.text,
-      submitted_mission_ref: s.nullable(s.text),
+      /** Null: it names none. Absent: it is restricted. */
+      submitted_mission_ref: s.optional(s.nullable(s.text)),
     }),
     shown: [...OF_STEP, 'mandate_id', 'expected_mission_ref', 'submitted_mission_ref'],
   }),

@@ -14,12 +14,15 @@ export async function refuseMission(
 ): Promise<Refused> {
   const { mandate, intent } = of
   const { sessionId: session_id } = intent
+  // Restricted by the agent or by the operator: what it names stands in no record that others read (§4.2).
+  const auditAccessible = intent.auditAccessible && parts.intents.auditAccessible
   const { actionId, at } = known
   const { agent } = known.agent
   const counted = await parts.state.countMismatch({
     sessionId: session_id,
     agent,
     actionId,
+    mandateId: mandate.id,
     at: Date.parse(at),
   })
   if (counted.kind === 'session') return refuseSession(known, intent, counted.why, parts)
@@ -36,21 +39,28 @@ export async function refuseMission(
       so_id: intent.soId,
       step_sequence: intent.step,
       mandate_id: mandate.id,
-      ...mismatch,
+      expected_mission_ref: mismatch.expected_mission_ref,
+      ...(auditAccessible ? { submitted_mission_ref: mismatch.submitted_mission_ref } : {}),
     },
     parts,
   )
   const refused = refuse(
     known,
     'intent_mission_mismatch',
-    { observed: mismatch.submitted_mission_ref ?? 'none' },
+    { observed: auditAccessible ? (mismatch.submitted_mission_ref ?? 'none') : 'another' },
     { mismatch_detail: { ...mismatch } },
   )
-  const beside = [event]
   const isTooOften = counted.mismatches >= parts.intents.missionMismatches
-  return isTooOften && (await mayStop(known, session_id, parts))
-    ? { ...refused, beside, escalation: { why: 'mission_mismatches', intent } }
-    : { ...refused, beside }
+  if (!isTooOften || !(await mayStop(known, session_id, parts))) {
+    return { ...refused, beside: [event] }
+  }
+  // Where the agent may have no more people asked, as where nobody can be asked, the session ends.
+  if (parts.approvals && !(await parts.state.claimOpening(agent, actionId, parts.openPerAgent))) {
+    const closed = signed('SESSION_CLOSED', { session_id, reason: 'nobody_to_ask' }, parts)
+    return { ...refused, beside: [event, closed] }
+  }
+  const escalation = { why: 'mission_mismatches', intent: { ...intent, auditAccessible } } as const
+  return { ...refused, beside: [event], escalation }
 }
 
 async function opened(session_id: string, agent: string, parts: Parts): Promise<void> {
