@@ -9,6 +9,7 @@ import {
   type Fields,
   flagField,
   isGiven,
+  isPathName,
   numberField,
   objectField,
   textField,
@@ -69,7 +70,7 @@ function checked(fields: Fields, mode: PiiMode): Intent {
   const profile = profileOf(fields)
   const common = {
     idpId: uuidField(fields, 'idp_id', 'a UUID of version 4', isUuidV4),
-    sessionId: textField(fields, 'session_id', MOST_TEXT),
+    sessionId: sessionOf(fields),
     soId: uuidField(fields, 'so_id'),
     mandateId: textField(fields, 'mandate_id', MOST_TEXT),
     step: stepOf(fields),
@@ -112,6 +113,13 @@ function thin(fields: Fields) {
     hemUrgency: given ? wordField(fields, 'hem_urgency', URGENCIES) : ('NONE' as const),
     pii: [],
   }
+}
+
+/** Operators name it in paths. */
+function sessionOf(fields: Fields): string {
+  const id = textField(fields, 'session_id', MOST_TEXT)
+  if (!isPathName(id)) throw new FieldFault('session_id', 'is a step of a path, and names nothing')
+  return id
 }
 
 /** Absent for standard ones (§7), so that there is one way to write each. */

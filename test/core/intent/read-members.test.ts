@@ -67,6 +67,13 @@ describe('texts', () => {
     ['reasoning_basis.description', 1000, (text) => reasoning({ description: text })],
   ]
 
+  it('a session is named by no step of a path, because operators name it in one', () => {
+    for (const session_id of ['.', '..']) {
+      expect(fieldOf({ ...STANDARD, session_id })).toBe('session_id')
+    }
+    expect(fieldOf({ ...STANDARD, session_id: '...' })).toBeNull()
+  })
+
   it.each(LIMITS)('%s has 1 to %i code points', (field, most, write) => {
     for (const letter of ['a', 'é', '字', '😀']) {
       expect(fieldOf(write(letter))).toBeNull()

@@ -54,6 +54,13 @@ describe('sessions', () => {
     expect(await recordedBy('SESSION_OPENED')).toEqual([olga])
     expect(await recordedBy('SESSION_CLOSED')).toEqual([olga])
   })
+
+  it.each(['.', '..', 'x\ud800', ''])('are not opened under %j', async (session_id) => {
+    expect(await post('/v1/sessions', { ...open, session_id })).toMatchObject([
+      400,
+      { code: 'request_invalid' },
+    ])
+  })
 })
 
 describe('mandates, missions and objects', () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { VERDICT_CLASSES } from '../../../core/capsule/registries.js'
+import { isPathName } from '../../../core/intent/fields.js'
 
 /** Shapes that several routes share. */
 export const actionId = z
@@ -9,7 +10,12 @@ export const actionId = z
 export const uuid = actionId
 export const digest = z.string().regex(/^[0-9a-f]{64}$/)
 export const time = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/)
-export const name = z.string().min(1).max(256)
+/** Stands in lines and paths: text that UTF-8 can hold, and no step of a path. */
+export const name = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((text) => !/\p{Surrogate}/u.test(text) && isPathName(text))
 export const verdict = z.enum(VERDICT_CLASSES)
 
 const wholeNumber = (digits: number) => z.string().regex(new RegExp(`^[1-9]\\d{0,${digits - 1}}$`))
