@@ -182,6 +182,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
     if (concluded === null) return
     actions.concluded(concluded, findings)
     humans.concluded(concluded, findings)
+    commitments.concluded(concluded)
   }
 
   return {
@@ -217,7 +218,8 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
     notChecked,
     end(): JournalResult {
       const findings = new Findings()
-      endBatch(findings)
+      // Version 1 has no batches. What no head ends here is one that is being written: its end may be still to come.
+      humans.settle(findings)
       events.end(findings)
       given?.end(linkage.last(), findings)
       reportEnd()
