@@ -3,8 +3,8 @@ Needs Python 3.9 and the `openssl` command (3.0 or later). A JOURNAL is the text
 standard input. Exit code: 0 whole, 1 broken, 3 nothing is wrong but something is missing, 2 the check could not run.
 Checked: each line is strict JSON and linked to the line before it; signatures of capsules, events, commitments; heads and what
 they count; seals, their roots and counts; the adoption of a journal of version 1; with --head, heads kept elsewhere.
-Not checked: what capsules say (Class 1), members of other lines, actions and how they were concluded, halts, sessions,
-people and their votes, evidence, weak keys in the keyring. `capsule-gate verify` checks those; docs/verify.md explains them all.
+Not checked: what capsules say (Class 1), members of other lines, actions and how they were concluded, declarations, halts,
+sessions, people and their votes, evidence, weak keys in the keyring. `capsule-gate verify` does; docs/verify.md explains all.
 """
 import argparse, base64, contextlib, decimal, functools, hashlib, json, pathlib, re, subprocess, sys, tempfile
 

@@ -57,7 +57,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
   const fromStart = (): boolean => beginning?.kind === 'start'
   const actions = createActions(crypto, fromStart)
   const humans = createHumans(fromStart)
-  const sessions = createSessions(crypto)
+  const sessions = createSessions(crypto, fromStart)
   const audits = createAudits(crypto)
   const commitments = createCommitments(keys, crypto, missing, fromStart)
   const given = createGivenHead(head, keys, crypto, missing)
@@ -112,7 +112,10 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
         halts.resume(event)
         break
       case 'APPROVAL_OPENED':
-        if (stands) humans.opened(event)
+        if (stands) {
+          humans.opened(event)
+          sessions.asked(event)
+        }
         break
       case 'APPROVAL_VOTED':
         if (stands) humans.voted(event)
@@ -164,6 +167,7 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
   function endBatch(findings: Findings): void {
     humans.settle(findings)
     commitments.settle(findings)
+    sessions.settle(findings)
   }
 
   function readUnknown({ type, seq }: Link, findings: Findings): void {
@@ -182,6 +186,8 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
     if (concluded === null) return
     actions.concluded(concluded, findings)
     humans.concluded(concluded, findings)
+    commitments.concluded(concluded)
+    sessions.concluded(concluded)
   }
 
   return {
@@ -217,7 +223,8 @@ export function createJournal({ crypto, keys, head, seals = [] }: JournalOptions
     notChecked,
     end(): JournalResult {
       const findings = new Findings()
-      endBatch(findings)
+      // Version 1 has no batches. What no head ends here is one that is being written: its end may be still to come.
+      humans.settle(findings)
       events.end(findings)
       given?.end(linkage.last(), findings)
       reportEnd()

@@ -75,6 +75,8 @@ export type Concluded = {
   /** It says that at least one byte left. */
   readonly effect: boolean
   readonly requestDigest: string | null
+  /** It names the declaration that its call brought. */
+  readonly declared: boolean
   /** A statement about an earlier action, or a request on a route that the gate does not govern. */
   readonly beside: boolean
   readonly recovered: boolean
@@ -99,6 +101,7 @@ export function readConcluded(line: JsonObject, { seq, v }: Link): Concluded | n
       disposition?.get('decision') === 'accept' && disposition.get('verdict_class') === 'resolved',
     effect: effect !== null && effect.size > 0,
     requestDigest: text(effect?.get('request_digest')),
+    declared: capsule.has('dev.capsulegate.intent_ref'),
     beside: line.get('statement') === 'outcome' || capsule.get('action_type') === 'fyi',
     recovered: capsule.has('dev.capsulegate.recovered'),
     supersedes: chain?.get('relation') === 'supersedes' && isHex64(parent) ? parent : null,

@@ -9,7 +9,8 @@ import type { MembersOf } from '../../../../src/core/journal/vocabulary.js'
 import { canonicalOf, textDigest } from '../../../../src/core/json/build.js'
 import { SMALLEST } from '../../../support/lines.js'
 import type { Entry, SealedJournal } from '../../../support/sealed-journal.js'
-import { dispatched, ran } from './scenario.js'
+import { assent, build, effect, input } from '../../capsule/samples.js'
+import { dispatched, opened, over, ran, refused, voted } from './scenario.js'
 
 /** Declared calls as an honest gate writes them, line by line, so that a test can leave one out or change it. */
 export type Step = Pick<
@@ -81,8 +82,12 @@ export const opens = (journal: SealedJournal, session_id = 's-1'): Entry =>
   journal.event('SESSION_OPENED', { session_id, agent: 'bot' })
 
 /** Declared, dispatched, executed and verified; its parts. */
-export function wholeStep(journal: SealedJournal, n: number, more: Partial<Step> = {}) {
-  const capsule = ran()
+export function wholeStep(
+  journal: SealedJournal,
+  n: number,
+  more: Partial<Step> = {},
+  capsule = ran(),
+) {
   const of = step(capsule, n, more)
   const moved = transition(of)
   return {
@@ -102,4 +107,48 @@ export function writeStep(journal: SealedJournal, n: number, more: Partial<Step>
   journal.write(parts.submitted, parts.dispatched)
   journal.write(parts.concluded, parts.transitioned, parts.verified)
   return parts
+}
+
+/** What a start makes of a dispatch that has no conclusion. */
+export const recovered = (): Capsule =>
+  build(input({ kind: 'recovered', evidence: 'present', by: { kind: 'policy' }, effect }))
+
+/** People are asked about a session: the capsule, and the line beside it. */
+export function asks(
+  journal: SealedJournal,
+  asked: Capsule,
+  more: Partial<MembersOf<'APPROVAL_OPENED'>> = {},
+): Entry[] {
+  const about = { session_id: 's-1', holds: 'session', ...more } as const
+  return [journal.capsule(asked), opened(journal, asked, about)]
+}
+
+/** What was sent is something else; the request to people about it, in one append. */
+export function writeGap(
+  journal: SealedJournal,
+  parts: ReturnType<typeof wholeStep>,
+  beside: readonly Entry[],
+): void {
+  const { concluded, transitioned, moved } = parts
+  const gap = verification(journal, moved, 'IDP_COMMITMENT_GAP')
+  journal.write(concluded, transitioned, gap, ...beside)
+}
+
+/** A whole step that ends in a gap, and what people are asked about it. */
+export function gapStep(journal: SealedJournal, n: number): Capsule {
+  const parts = wholeStep(journal, n)
+  const asked = refused('hitl_dispatched')
+  journal.write(parts.submitted, parts.dispatched)
+  writeGap(journal, parts, asks(journal, asked))
+  return asked
+}
+
+export const resumes = (journal: SealedJournal, asked: Capsule, session_id = 's-1'): Entry =>
+  journal.event('SESSION_RESUMED', { session_id, approval_id: asked.action_id })
+
+/** A person lets the session go on: the capsule that supersedes `on`, their vote, and the line that says so. */
+export function resumption(journal: SealedJournal, asked: Capsule, on = asked): Entry[] {
+  const granted = build(input({ kind: 'disposed', decision: assent('resume') }, over(on)))
+  const vote = voted(journal, asked, 'dana', 'approve', { on: on.capsule_id })
+  return [journal.capsule(granted), vote, resumes(journal, asked)]
 }
