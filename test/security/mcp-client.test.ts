@@ -163,7 +163,7 @@ it('sends what the digest on record binds, whatever the client writes', async ()
     }),
     { numRuns: draws(2_000, 150) },
   )
-}, 300_000)
+}, 600_000)
 
 describe('the state that a client carries', () => {
   const PREFIX = 'dev.capsulegate.'

@@ -135,4 +135,4 @@ it('sends nothing of what an operator ended', async () => {
     }),
     { numRuns: draws(150, 10) },
   )
-})
+}, 300_000)
