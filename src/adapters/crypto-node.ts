@@ -1,5 +1,5 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
-import type { Crypto } from '../core/crypto/crypto.js'
+import type { Crypto, Sha3 } from '../core/crypto/crypto.js'
 import { isEd25519Key } from '../core/crypto/public-key.js'
 import { memo } from '../core/memo.js'
 
@@ -25,9 +25,10 @@ function spki(prefix: Buffer, key: Buffer): KeyObject | null {
 const text = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 
-export const nodeCrypto: Crypto = {
+export const nodeCrypto: Crypto & Sha3 = {
   name: 'node',
   sha256: (data) => hash('sha256', data, 'buffer'),
+  sha3_256: (data) => hash('sha3-256', data, 'buffer'),
   sha256Hex: (data) => hash('sha256', data, 'hex'),
 
   verifyEd25519(publicKey, message, signature) {

@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander'
 import { nodeCrypto } from '../../adapters/crypto-node.js'
 import { existsSync, readdirSync } from '../../adapters/disk/files.js'
-import type { Crypto } from '../../core/crypto/crypto.js'
+import type { Crypto, Sha3 } from '../../core/crypto/crypto.js'
 import { nobleCrypto } from '../../core/crypto/noble.js'
 import { EXIT, painter, plain, printResult, table } from '../output/print.js'
 import { capsuleCases } from './capsule.js'
 import { coseCases } from './cose.js'
+import { cpsCases } from './cps.js'
 
 /** One public vector: what its makers, or our stated policy, expect, and what the verifier found. */
 export type Case = {
@@ -20,14 +21,17 @@ export type Case = {
 export const list = (folder: string): string[] =>
   existsSync(folder) ? readdirSync(folder).sort() : []
 
-const ENGINES: Readonly<Record<string, Crypto>> = { node: nodeCrypto, noble: nobleCrypto }
+const ENGINES: Readonly<Record<string, Crypto & Sha3>> = { node: nodeCrypto, noble: nobleCrypto }
 type Options = { engine: string; json?: boolean; allowMissing?: boolean }
 
 export function register(program: Command): void {
   program
     .command('conformance')
     .description('run public test vectors and compare every result')
-    .argument('<directory>', 'vectors laid out as aac/class1, aac/disclosure-envelope, cose/…')
+    .argument(
+      '<directory>',
+      'vectors laid out as aac/class1, aac/disclosure-envelope, cose/…, cps/conformance',
+    )
     .addOption(
       new Option('--engine <engine>', 'cryptographic engine')
         .choices(Object.keys(ENGINES))
@@ -37,7 +41,11 @@ export function register(program: Command): void {
     .option('--allow-missing', 'exit 0 when the directory holds no vectors')
     .action((directory: string, options: Options) => {
       const crypto = ENGINES[options.engine] ?? nodeCrypto
-      const cases = [...capsuleCases(directory, crypto), ...coseCases(directory, crypto)]
+      const cases = [
+        ...capsuleCases(directory, crypto),
+        ...coseCases(directory, crypto),
+        ...cpsCases(directory, crypto),
+      ]
       const run = cases.length
       const disagreements = cases.filter(({ expected, actual }) => expected !== actual).length
       printResult(options, { engine: crypto.name, run, disagreements, cases }, () =>

@@ -14,5 +14,8 @@ export type Crypto = {
   verifyES256(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
 }
 
+/** SHA3-256 of FIPS 202, which capsules of the Capsule Protocol are hashed with. */
+export type Sha3 = { sha3_256(data: Uint8Array): Uint8Array }
+
 /** Enough for digests. */
 export type Hashing = Pick<Crypto, 'sha256' | 'sha256Hex'>

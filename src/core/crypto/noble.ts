@@ -1,17 +1,19 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { p256 } from '@noble/curves/nist.js'
 import { sha256 } from '@noble/hashes/sha2.js'
+import { sha3_256 } from '@noble/hashes/sha3.js'
 import { fromHex, hex } from '../bytes/hex.js'
 import { memo } from '../memo.js'
-import type { Crypto } from './crypto.js'
+import type { Crypto, Sha3 } from './crypto.js'
 import { isEd25519Key } from './public-key.js'
 
 /** Portable engine: browsers, and the second opinion in tests. Answers exactly as crypto-node does. */
 const acceptable = memo(64, (key) => isEd25519Key(fromHex(key) ?? new Uint8Array()))
 
-export const nobleCrypto: Crypto = {
+export const nobleCrypto: Crypto & Sha3 = {
   name: 'noble',
   sha256: (data) => sha256(data),
+  sha3_256: (data) => sha3_256(data),
 
   verifyEd25519(publicKey, message, signature) {
     if (signature.length !== 64 || publicKey.length !== 32) return false

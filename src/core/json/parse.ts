@@ -6,7 +6,12 @@ import { isSafeIntegerToken, JsonNumber, type JsonValue, vanishes } from './valu
  * RFC 8259, strictly: one value, no duplicate names, no lone surrogates, no byte order mark, bounded
  * depth and size. Never throws; a refusal names the offset. Work is linear in the input.
  */
-export type ParseLimits = { readonly maxDepth: number; readonly maxBytes: number }
+export type ParseLimits = {
+  readonly maxDepth: number
+  readonly maxBytes: number
+  /** Halves of surrogate pairs are read as they are, which only a reader of another maker's texts wants. */
+  readonly loneSurrogates: boolean
+}
 export type ParseFailure = Refused<
   | 'not_utf8'
   | 'too_large'
@@ -30,7 +35,11 @@ export type Sourced =
     }
   | ParseFailure
 
-const LIMITS: ParseLimits = { maxDepth: 128, maxBytes: 16 * 1024 * 1024 }
+const LIMITS: ParseLimits = {
+  maxDepth: 128,
+  maxBytes: 16 * 1024 * 1024,
+  loneSurrogates: false,
+}
 const LONE_SURROGATE = /\p{Surrogate}/u
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
@@ -53,13 +62,13 @@ export function parseSourced(
   input: string | Uint8Array,
   limits: Partial<ParseLimits> = {},
 ): Sourced {
-  const { maxDepth = LIMITS.maxDepth, maxBytes = LIMITS.maxBytes } = limits
+  const { maxDepth, maxBytes, loneSurrogates } = { ...LIMITS, ...limits }
   if (input.length > maxBytes) return { ok: false, code: 'too_large', at: maxBytes }
   const text = typeof input === 'string' ? input : fromUtf8(input)
   if (text === null) return { ok: false, code: 'not_utf8', at: 0 }
   const bytes = typeof input === 'string' ? utf8(input) : input
   try {
-    const reader = new Reader(text, bytes, maxDepth)
+    const reader = new Reader(text, bytes, maxDepth, loneSurrogates)
     const value = reader.value(0)
     reader.space()
     if (reader.at < bytes.length) reader.refuse('trailing_text')
@@ -84,12 +93,14 @@ class Reader {
   readonly #bytes: Uint8Array
   readonly #length: number
   readonly #maxDepth: number
+  readonly #loneSurrogates: boolean
 
-  constructor(text: string, bytes: Uint8Array, maxDepth: number) {
+  constructor(text: string, bytes: Uint8Array, maxDepth: number, loneSurrogates: boolean) {
     this.#text = text
     this.#bytes = bytes
     this.#length = bytes.length
     this.#maxDepth = maxDepth
+    this.#loneSurrogates = loneSurrogates
   }
 
   refuse(code: ParseFailure['code'], at = this.at): never {
@@ -224,7 +235,7 @@ class Reader {
       else if (byte >= 0x80 && byte < 0xc0) this.#ahead++
     }
     const run = this.#text.substring(start, end - this.#ahead)
-    const lone = run.search(LONE_SURROGATE)
+    const lone = this.#loneSurrogates ? -1 : run.search(LONE_SURROGATE)
     if (lone >= 0) throw new Refusal('lone_surrogate', start + lone)
     return run
   }
@@ -240,6 +251,8 @@ class Reader {
     if (kind !== 'u') this.refuse('syntax')
     const unit = this.#unit()
     if (unit < 0xd800 || unit > 0xdfff) return String.fromCharCode(unit)
+    // One at a time: a half that follows completes the pair.
+    if (this.#loneSurrogates) return String.fromCharCode(unit)
     if (unit >= 0xdc00 || !this.#text.startsWith('\\u', this.at - this.#ahead)) {
       this.refuse('lone_surrogate', start)
     }
