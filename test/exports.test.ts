@@ -60,6 +60,21 @@ describe('entries', () => {
     ])
   })
 
+  it('capsule-gate/cps and capsule-gate/capseal give what makes and verifies other capsules', () => {
+    expect(names('capsule-gate/cps')).toEqual([
+      'buildCps',
+      'cpsCanonical',
+      'fromDict',
+      'parseCapsuleUri',
+      'sealCps',
+      'validateCps',
+      'verifyBundle',
+      'verifyCps',
+      'verifyCpsChain',
+    ])
+    expect(names('capsule-gate/capseal')).toEqual(['payloadHash', 'receiptOf', 'verifyReceipts'])
+  })
+
   it.each([
     'capsule-gate/dist/index.js',
     'capsule-gate/core/capsule/observation',

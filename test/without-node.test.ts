@@ -4,6 +4,7 @@ import vm from 'node:vm'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { payloadOf } from '../src/core/capsule/build.js'
 import { samples } from './core/capsule/samples.js'
+import { AT, parts, signer } from './core/cps/made.js'
 import { cose, key } from './core/verify/signing.js'
 
 /**
@@ -95,6 +96,28 @@ describe('dist/verify.js without Node', () => {
   it('refuses text that is no JSON as a value, also here', () => {
     expect(verify.verifyCapsule('{"a":1,"a":2}').ok).toBe(false)
     expect(verify.verifyCapsule(new Uint8Array([0xff])).derived).toBeNull()
+  })
+})
+
+describe('dist/cps.js and dist/capseal.js without Node', () => {
+  it('make, seal and verify', async () => {
+    const cps = await entry<typeof import('../src/cps.js')>('cps.js')
+    const ours = signer()
+    const built = cps.buildCps(parts(0, null))
+    if (!built.ok) throw new Error(built.code)
+    const sealed = cps.sealCps(built.canonical, ours, AT)
+    if (!sealed.ok) throw new Error(sealed.code)
+    const keys = [{ publicKey: ours.publicKey }]
+    expect(cps.verifyCpsChain([sealed.json], { keys })).toMatchObject({ ok: true, length: 1 })
+    const changed = sealed.json.replace('step 0', 'step 1')
+    expect(cps.verifyCpsChain([changed], { keys })).toMatchObject({ ok: false })
+    expect([...loaded.keys()].some((file) => file.includes('adapters'))).toBe(false)
+  })
+
+  it('hash receipts', async () => {
+    const capseal = await entry<typeof import('../src/capseal.js')>('capseal.js')
+    expect(capseal.payloadHash('"a"')).toMatchObject({ ok: true })
+    expect(capseal.verifyReceipts('{')).toMatchObject({ ok: false })
   })
 })
 

@@ -92,7 +92,13 @@ export function destroyRemnants(dir: string, keys: readonly OwnKey[]): void {
 
 function own(key: PublicKeyRecord, path: string): OwnKey {
   const { purpose, epoch, valid_from } = key
-  if (purpose === 'log' || epoch === undefined || epoch < 1 || valid_from === undefined) {
+  if (
+    purpose === 'log' ||
+    purpose === 'cps' ||
+    epoch === undefined ||
+    epoch < 1 ||
+    valid_from === undefined
+  ) {
     throw new GateError('damaged', `${path}: key ${key.kid} is not one this directory made`)
   }
   return { ...key, purpose, epoch, valid_from }

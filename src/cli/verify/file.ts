@@ -17,10 +17,26 @@ import {
   verifyStatement,
 } from '../../verify.js'
 import { counted, type Input } from './input.js'
+import {
+  bundleReport,
+  capsuleReport,
+  chainReport,
+  type OtherSettings,
+  receiptsReport,
+} from './other.js'
 
 export type Problem = Finding & { readonly record?: number; readonly line?: number }
 export type FileReport = {
-  readonly kind: 'capsule' | 'disclosure' | 'statement' | 'ledger' | 'journal'
+  readonly kind:
+    | 'capsule'
+    | 'disclosure'
+    | 'statement'
+    | 'ledger'
+    | 'journal'
+    | 'cps_capsule'
+    | 'cps_chain'
+    | 'cps_bundle'
+    | 'receipts'
   /** `incomplete`: nothing found wrong, but what the caller asked for could not be checked. */
   readonly status: 'valid' | 'invalid' | 'incomplete'
   /** Why it is incomplete, or null. */
@@ -36,6 +52,8 @@ export type FileReport = {
     readonly failures_by_check: Readonly<Record<string, number>>
     readonly open_items: readonly string[]
   }
+  /** Of other makers' records: what there is, and its newest hash. */
+  readonly other?: { readonly [name: string]: unknown }
   /** Up to which signed head a journal is whole, or why that cannot be told. */
   readonly complete?: JournalResult['complete']
   readonly begun_before?: JournalResult['begun_before']
@@ -48,6 +66,8 @@ export type VerifySettings = {
   readonly seals?: readonly string[]
   /** Null when the caller gave no keyring. */
   readonly keys: readonly PublicKeyRecord[] | null
+  /** The same keyring, read for capsules of the Capsule Protocol. */
+  readonly other?: Pick<OtherSettings, 'keys' | 'fallback' | 'level'>
   readonly onProblem: (problem: Problem) => void
   /** How many bytes of a ledger or journal are read so far. */
   readonly onRead?: (bytes: number) => void
@@ -74,6 +94,27 @@ function reportOn(input: Input, settings: VerifySettings): Promise<FileReport> {
     case 'ledger':
     case 'journal':
       return streamReport(input.kind, input.chunks, settings)
+    default:
+      return otherReport(input, settings)
+  }
+}
+
+const UNKEYED = { keys: null, level: 'cryptographic' } as const
+
+async function otherReport(
+  input: Extract<Input, { kind: 'cps_capsule' | 'cps_chain' | 'cps_bundle' | 'receipts' }>,
+  { profile, other = UNKEYED, onProblem }: VerifySettings,
+): Promise<FileReport> {
+  const settings = { profile, onProblem, ...other }
+  switch (input.kind) {
+    case 'cps_capsule':
+      return capsuleReport(input.value, settings)
+    case 'cps_chain':
+      return chainReport(input.values, settings)
+    case 'cps_bundle':
+      return bundleReport(input.files, settings)
+    case 'receipts':
+      return receiptsReport(input.lines, settings)
   }
 }
 

@@ -1,21 +1,31 @@
-import { createReadStream, statSync } from '../../adapters/disk/files.js'
+import { join } from 'node:path'
+import { createReadStream, readdirSync, readFileSync, statSync } from '../../adapters/disk/files.js'
 import { MAX_BYTES } from '../../core/bytes/cbor.js'
+import type { BundleFiles } from '../../core/cps/bundle.js'
 import { parse } from '../../core/json/parse.js'
-import { isObject, type JsonValue } from '../../core/json/value.js'
+import { isArray, isObject, type JsonValue } from '../../core/json/value.js'
 import { isJournalLine } from '../../core/verify/journal/line.js'
 import { MAX_RECORD_BYTES } from '../../core/verify/units.js'
 import { plain, UsageError } from '../output/print.js'
+import { type OtherKind, otherKind } from './other.js'
 
 /** What a file is, told from its first bytes and not its name, but for `.cose` and `.jsonl`. */
 export type Input =
   | { readonly kind: 'statement'; readonly bytes: Uint8Array }
   | { readonly kind: 'document'; readonly bytes: Uint8Array; readonly value: JsonValue }
   | { readonly kind: 'ledger' | 'journal'; readonly chunks: AsyncIterable<Uint8Array> }
+  // Of other makers.
+  | { readonly kind: 'cps_capsule'; readonly value: JsonValue }
+  | { readonly kind: 'cps_chain'; readonly values: readonly JsonValue[] }
+  | { readonly kind: 'cps_bundle'; readonly files: BundleFiles }
+  | { readonly kind: 'receipts'; readonly lines: readonly string[] }
 
 export type Source = {
   readonly name: string
   readonly size: number | null
   readonly chunks: AsyncIterable<Uint8Array>
+  /** The folder of an export, which has no chunks. */
+  readonly files?: BundleFiles
 }
 
 const CHUNK = 256 * 1024
@@ -26,7 +36,7 @@ export function openSource(path: string): Source {
   if (path === '-') return { name: '(stdin)', size: null, chunks: process.stdin }
   try {
     const stat = statSync(path)
-    if (stat.isDirectory()) throw new UsageError(`${path} is a directory`)
+    if (stat.isDirectory()) return { ...EMPTY, name: path, files: bundleIn(path) }
     const chunks = createReadStream(path, { highWaterMark: CHUNK })
     return { name: path, size: stat.isFile() ? stat.size : null, chunks }
   } catch (error) {
@@ -35,7 +45,19 @@ export function openSource(path: string): Source {
   }
 }
 
+const EMPTY = { size: null, chunks: (async function* () {})() }
+
+/** An export has an index; any other folder is a mistake. */
+function bundleIn(path: string): BundleFiles {
+  const names = readdirSync(path).filter((name) => name.endsWith('.json'))
+  if (!names.includes('index.json')) {
+    throw new UsageError(`${path} is a directory without index.json: name a file, or an export`)
+  }
+  return { names, read: (name) => readFileSync(join(path, name)) }
+}
+
 export async function readInput(source: Source): Promise<Input> {
+  if (source.files !== undefined) return { kind: 'cps_bundle', files: source.files }
   const pull = source.chunks[Symbol.asyncIterator]()
   const held: Uint8Array[] = []
   const more = async (): Promise<boolean> => {
@@ -60,7 +82,19 @@ export async function readInput(source: Source): Promise<Input> {
   }
   const first = parse(head)
   if (first.ok && isObject(first.value) && isJournalLine(first.value)) return stream('journal')
-  if (head.find((byte) => byte > 0x20) === 0x5b || isLines) return stream('ledger')
+  const other = first.ok ? otherKind(first.value) : null
+  if (other !== null && !(await exceeds(MOST_OTHER))) {
+    const text = Buffer.concat(held).toString('utf8')
+    return otherInput(other, text)
+  }
+  const isList = head.find((byte) => byte > 0x20) === 0x5b
+  if (isList && !(await exceeds(MOST_OTHER))) {
+    const parsed = parse(Buffer.concat(held), { maxBytes: MOST_OTHER })
+    const values = parsed.ok && isArray(parsed.value) ? parsed.value : []
+    const [one] = values
+    if (one !== undefined && otherKind(one) === 'cps_capsule') return { kind: 'cps_chain', values }
+  }
+  if (isList || isLines) return stream('ledger')
   if (first.ok) {
     if (await continues(held, head.length, more)) return stream('ledger')
     return { kind: 'document', bytes: head, value: first.value }
@@ -69,7 +103,26 @@ export async function readInput(source: Source): Promise<Input> {
   if (await exceeds(MAX_RECORD_BYTES)) return stream('ledger')
   const bytes = Buffer.concat(held)
   const document = parse(bytes)
+  const whole = document.ok ? otherKind(document.value) : null
+  if (whole !== null) return otherInput(whole, bytes.toString('utf8'))
   return { kind: 'document', bytes, value: document.ok ? document.value : null }
+}
+
+/** Larger files are read as ledgers, a line at a time. */
+const MOST_OTHER = 64 * 1024 * 1024
+
+function otherInput(kind: OtherKind, text: string): Input {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  if (kind === 'receipts') return { kind, lines }
+  const whole = parse(text, { maxDepth: 1000 })
+  const read = (line: string): JsonValue => {
+    const parsed = parse(line, { maxDepth: 1000 })
+    return parsed.ok ? parsed.value : null
+  }
+  if (!whole.ok) return { kind: 'cps_chain', values: lines.map(read) }
+  if (kind === 'cps_capsule') return { kind, value: whole.value }
+  const entries = isObject(whole.value) ? whole.value.get('capsules') : undefined
+  return { kind: 'cps_chain', values: isArray(entries) ? entries : [] }
 }
 
 const length = (chunks: readonly Uint8Array[]): number =>

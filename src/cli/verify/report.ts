@@ -45,6 +45,14 @@ const NOT_CHECKED: Readonly<Record<string, string>> = {
   lines_before_adoption: 'lines of version 1: no head covered them when they were written',
   unsigned_lines_adopted: 'lines of version 1 without signature, which an operator accepted',
   closed_items_of_version_1: 'who closed blocked items in version 1: it wrote no signed line of it',
+  content_hash: 'that the hashes are of the contents: the level is structural',
+  signers: 'who signed: the keys are the export’s own',
+  signed_by: 'who signed: the signer is unknown, and the active key fits',
+  truth_of_content: 'whether what a record says is true: a seal says that it was not changed since',
+  identity_of_signer: 'who holds the key: a fingerprint is no identity',
+  signed_at: 'when it was sealed: outside what is hashed',
+  completeness: 'that everything was recorded',
+  metadata: 'metadata: outside what is hashed',
   everything_else: 'everything after the point of failure',
 }
 
@@ -115,7 +123,15 @@ function completeRows({ complete, begun_before }: FileReport): string[][] {
 }
 
 function bodyRows(report: FileReport, profile: Profile): string[][] {
-  const { capsule, statement, disclosure, ledger } = report
+  const { capsule, statement, disclosure, ledger, other, status } = report
+  if (other !== undefined) {
+    const said = Object.entries(other).map(([name, value]) => [
+      okOr(status !== 'invalid'),
+      name,
+      plain(String(value)),
+    ])
+    return said
+  }
   if (ledger !== undefined) {
     const { capsules, invalid, lines, open_items, failures_by_check } = ledger
     return [

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { readCpsKeys } from '../../core/cps/read-keys.js'
 import { type PublicKeyRecord, parseKeyring } from '../../core/statement/keys.js'
 import { headsIn } from '../../core/verify/journal/given-head.js'
 import type { Profile } from '../../verify.js'
@@ -17,13 +18,16 @@ import {
 import { progress } from '../output/progress.js'
 import { type Problem, type VerifySettings, verifyInput } from './file.js'
 import { openSource, readInput, type Source } from './input.js'
+import type { OtherSettings } from './other.js'
 import { renderProblem, renderReport } from './report.js'
 
-type Options = { keys?: string; head?: string; profile: Profile; json?: boolean }
+type Level = OtherSettings['level']
+type Options = { keys?: string; head?: string; profile: Profile; level: Level; json?: boolean }
 
 const HELP = `
 Reads a capsule (JSON), a ledger (JSON array or lines), a gate's journal, a signed statement (.cose)
-or a disclosure envelope; - is standard input. --json prints one object per line: problems as they
+or a disclosure envelope; and of other makers a capsule of the Capsule Protocol, a chain of them (array,
+lines or file), the folder of an export, or receipts of CapSeal (actions.jsonl). - is standard input. --json prints one object per line: problems as they
 are found, then one summary per file.
 
 A journal is valid up to its last signed head. Lines cut off behind that show only against a later head that
@@ -51,14 +55,24 @@ export function register(program: Command): void {
         .choices(['strict', 'compat'])
         .default('strict'),
     )
+    .addOption(
+      new Option(
+        '--level <level>',
+        'of Capsule Protocol chains: with hashes and signatures, or links alone',
+      )
+        .choices(['structural', 'cryptographic'])
+        .default('cryptographic'),
+    )
     .option('--json', 'print JSON Lines')
     .addHelpText('after', HELP)
     .action(async (files: string[], options: Options) => {
-      const keys = options.keys === undefined ? null : loadKeys(options.keys)
+      const against = keysFor(options)
       const held = options.head === undefined ? {} : { head: loadHeads(options.head) }
       const codes: number[] = []
       for (const file of files) {
-        codes.push(await verifySource(file, () => openSource(file), { keys, ...held }, options))
+        codes.push(
+          await verifySource(file, () => openSource(file), { ...against, ...held }, options),
+        )
       }
       process.exitCode = worst(codes)
     })
@@ -71,7 +85,7 @@ const COLOUR = { valid: 'green', invalid: 'red', incomplete: 'yellow' } as const
 export async function verifySource(
   file: string,
   open: () => Source,
-  against: Pick<VerifySettings, 'keys' | 'head' | 'seals'>,
+  against: Pick<VerifySettings, 'keys' | 'other' | 'head' | 'seals'>,
   { profile, json }: Pick<Options, 'profile' | 'json'>,
 ): Promise<number> {
   const paint = painter(process.stdout)
@@ -103,6 +117,19 @@ export async function verifySource(
     else printError(`capsule-gate: ${reason}`)
     return EXIT.usage
   }
+}
+
+/** One file for both: a gate's keyring, or keys of the Capsule Protocol alone. */
+function keysFor({ keys: path, level, profile }: Options): Pick<VerifySettings, 'keys' | 'other'> {
+  if (path === undefined) return { keys: null, other: { keys: null, level } }
+  const others = readCpsKeys(readGiven(path, 'keyring '))
+  const isOwn = !others.ok || parseKeyring(readGiven(path)).ok
+  const keys = isOwn ? loadKeys(path) : null
+  if (!others.ok) return { keys, other: { keys: null, level } }
+  const { keys: known, active } = others
+  // Tried for signers that nobody knows, which `strict` refuses (CPS, key management).
+  const fallback = profile === 'compat' && active !== null ? { fallback: active } : {}
+  return { keys, other: { keys: known.length === 0 ? null : known, level, ...fallback } }
 }
 
 export function loadKeys(path: string): readonly PublicKeyRecord[] {

@@ -55,7 +55,8 @@ const META = 'meta'
 /** A whole export (Anatomy, bundle and meta-chain): keys, every chain, what is said of them, and what seals them. */
 export function verifyBundleFiles(
   files: BundleFiles,
-  options: Omit<VerifyOptions, 'keys'> & { readonly keys: readonly CpsKey[] | null },
+  /** Without keys those of the bundle are used. */
+  options: VerifyOptions,
 ): BundleResult {
   const findings: BundleFinding[] = []
   const fault = (code: BundleCode, chain: string | null, field?: string): void =>

@@ -24,7 +24,7 @@ export type PublicKeyRecord = {
   readonly valid_to?: string
 }
 export type KeyPurpose = (typeof PURPOSES)[number]
-const PURPOSES = ['statement', 'event', 'webhook', 'log'] as const
+const PURPOSES = ['statement', 'event', 'webhook', 'log', 'cps'] as const
 
 /** One family per curve: the two numbers of a family name the same algorithm (RFC 9864). */
 export type KeyFamily = 'ed25519' | 'p256'

@@ -34,7 +34,9 @@ needs(missingVectors()).describe('capsule-gate conformance on the public vectors
     ).toEqual([])
     expect({ code, disagreements }).toEqual({ code: 0, disagreements: 0 })
     const suites = new Set(cases.map((c: { suite: string }) => c.suite))
-    expect(suites.size).toBe(6)
+    expect(suites.size).toBe(9)
+    const others = cases.filter((c: { suite: string }) => c.suite.startsWith('cps/'))
+    expect(others).toHaveLength(53)
     expect(run).toBe(cases.length)
     // Five of draft -03 with an expectation of their own, none skipped.
     expect(
