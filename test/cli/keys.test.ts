@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { parseKeyring } from '../../src/core/statement/keys.js'
+import { signer } from '../core/cps/made.js'
 import { cli } from './support.js'
 
 let root: string
@@ -35,6 +36,29 @@ describe('capsule-gate keys', () => {
     const secret = readFileSync(join(dir, 'event-1.key'), 'utf8').split('\n')[1] as string
     const listed = await cli(['keys', 'list', '--dir', dir])
     for (const { out } of [created, rotated, exported, listed]) expect(out).not.toContain(secret)
+  })
+
+  it('adds the key of capsule chains where it is wanted, rotates it, and knows those of others', async () => {
+    await cli(['keys', 'create', '--dir', dir])
+    const added = await cli(['keys', 'add', '--dir', dir, '--json'])
+    expect(added).toMatchObject({ code: 0, err: '' })
+    const [{ purpose, epoch, public_key }] = JSON.parse(added.out).keys
+    expect([purpose, epoch]).toEqual(['cps', 1])
+    expect((await cli(['keys', 'add', '--dir', dir])).err).toMatch(/has a cps key: rotate it/)
+    const rotated = await cli(['keys', 'rotate', '--purpose', 'cps', '--dir', dir])
+    expect(rotated.out).toMatch(/cps +epoch 1 +retired/)
+
+    const known = ['keys', 'known', 'add', '--dir', dir]
+    const other = signer().publicKey
+    expect((await cli([...known, other])).out).toBe(`${other.slice(0, 16)} added\n`)
+    expect((await cli([...known, other])).out).toBe(`${other.slice(0, 16)} was known\n`)
+    expect((await cli([...known, public_key])).out).toMatch(/was known/)
+    expect(await cli([...known, 'zz'])).toMatchObject({ code: 2 })
+    expect((await cli(['keys', 'known', 'ls', '--dir', dir])).out).toContain(other)
+    const gone = ['keys', 'known', 'rm', other.slice(0, 16), '--dir', dir]
+    expect((await cli(gone)).code).toBe(0)
+    expect((await cli(gone)).code).toBe(2)
+    expect((await cli(['keys', 'known', 'ls', '--dir', dir])).out).not.toContain(other)
   })
 
   it('says what is wrong on stderr and exits 1: no keys, keys already, directory open to others', async () => {

@@ -2,7 +2,6 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { hex } from '../../core/bytes/hex.js'
 import { GateError } from '../../core/error.js'
 import { thumbprint } from '../../core/statement/keys.js'
-import type { SigningPurpose } from '../../ports/signer.js'
 import { nodeCrypto } from '../crypto-node.js'
 import { existsSync } from '../disk/files.js'
 import { makeFolder } from '../disk/folder.js'
@@ -13,6 +12,7 @@ import {
   type KeyStep,
   keyringPath,
   type OwnKey,
+  type OwnPurpose,
   PURPOSES,
   privatePath,
   writeKeyring,
@@ -46,7 +46,7 @@ export async function createKeys(
 /** The private half is durable before any keyring names the public one. */
 export function makeKey(
   dir: string,
-  purpose: SigningPurpose,
+  purpose: OwnPurpose,
   epoch: number,
   valid_from: string,
   onStep: (step: KeyStep) => void,

@@ -13,6 +13,8 @@ import { destroy } from './files.js'
  * private file it does not call active is a remnant of a crash.
  */
 export const PURPOSES: readonly SigningPurpose[] = ['statement', 'event', 'webhook']
+/** Capsules of the Capsule Protocol are sealed with a key that signs nothing else; it is made when it is wanted. */
+export type OwnPurpose = SigningPurpose | 'cps'
 
 /** A seam per durable step, so that a test can end the process exactly there. */
 export type KeyStep =
@@ -24,12 +26,13 @@ export type KeyStep =
   | 'private_destroyed'
 
 export type OwnKey = PublicKeyRecord & {
-  readonly purpose: SigningPurpose
+  readonly purpose: OwnPurpose
   readonly epoch: number
   readonly valid_from: string
 }
 
-const OWN_FILE = /^(?:(?:statement|event|webhook)-[1-9][0-9]*\.key(?:\.tmp)?|keyring\.json\.tmp)$/
+const OWN_FILE =
+  /^(?:(?:statement|event|webhook|cps)-[1-9][0-9]*\.key(?:\.tmp)?|keyring\.json\.tmp)$/
 
 export const keyringPath = (dir: string): string => join(dir, 'keyring.json')
 export const privateName = (key: Pick<OwnKey, 'purpose' | 'epoch'>): string =>
@@ -47,7 +50,8 @@ export function listKeys(dir: string): readonly OwnKey[] {
   const read = parseKeyring(text)
   if (!read.ok) throw new GateError('damaged', `${path}: ${read.path} ${read.detail}`)
   const keys = read.keys.map((key) => own(key, path))
-  for (const purpose of PURPOSES) {
+  const added = keys.some(({ purpose }) => purpose === 'cps') ? (['cps'] as const) : []
+  for (const purpose of [...PURPOSES, ...added]) {
     if (keys.filter(isActive(purpose)).length !== 1) {
       throw new GateError('damaged', `${path}: not exactly one active ${purpose} key`)
     }
@@ -61,11 +65,11 @@ export const exportKeyring = (dir: string): { readonly keys: readonly PublicKeyR
 })
 
 const isActive =
-  (purpose: SigningPurpose) =>
+  (purpose: OwnPurpose) =>
   (key: OwnKey): boolean =>
     key.purpose === purpose && key.status === 'active'
 
-export const activeKey = (keys: readonly OwnKey[], purpose: SigningPurpose): OwnKey => {
+export const activeKey = (keys: readonly OwnKey[], purpose: OwnPurpose): OwnKey => {
   const found = keys.find(isActive(purpose))
   if (found === undefined) throw new GateError('damaged', `no active ${purpose} key`)
   return found
@@ -92,13 +96,7 @@ export function destroyRemnants(dir: string, keys: readonly OwnKey[]): void {
 
 function own(key: PublicKeyRecord, path: string): OwnKey {
   const { purpose, epoch, valid_from } = key
-  if (
-    purpose === 'log' ||
-    purpose === 'cps' ||
-    epoch === undefined ||
-    epoch < 1 ||
-    valid_from === undefined
-  ) {
+  if (purpose === 'log' || epoch === undefined || epoch < 1 || valid_from === undefined) {
     throw new GateError('damaged', `${path}: key ${key.kid} is not one this directory made`)
   }
   return { ...key, purpose, epoch, valid_from }

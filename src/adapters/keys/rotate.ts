@@ -1,4 +1,3 @@
-import type { SigningPurpose } from '../../ports/signer.js'
 import { type KeyOptions, makeKey } from './create.js'
 import { destroy, exclusively, refuseOpenDirectory } from './files.js'
 import {
@@ -6,6 +5,7 @@ import {
   destroyRemnants,
   listKeys,
   type OwnKey,
+  type OwnPurpose,
   privatePath,
   writeKeyring,
 } from './keyring.js'
@@ -19,7 +19,7 @@ export type Rotated = { readonly retired: OwnKey; readonly active: OwnKey }
  */
 export async function rotateKeys(
   dir: string,
-  purpose: SigningPurpose,
+  purpose: OwnPurpose,
   options: KeyOptions = {},
 ): Promise<Rotated> {
   const { now = Date.now, onStep = () => {} } = options

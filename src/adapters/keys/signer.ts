@@ -73,7 +73,7 @@ function load(dir: string, purpose: SigningPurpose): Held {
   }
 }
 
-function privateHalf(dir: string, record: OwnKey): Pick<Held, 'kid' | 'key'> {
+export function privateHalf(dir: string, record: OwnKey): Pick<Held, 'kid' | 'key'> {
   const path = privatePath(dir, record)
   const key = parsed(readPrivate(path), path)
   const half = publicHalf(key)

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { existsSync, readdirSync, type Stats, statfs, statSync } from '../../adapters/disk/files.js'
 import { readTokens, tokensFile } from '../../adapters/identity/tokens.js'
 import { RESERVE_BYTES } from '../../adapters/journal/model.js'
+import { openCpsSigner } from '../../adapters/keys/cps-signer.js'
 import { listKeys } from '../../adapters/keys/keyring.js'
 import { openSigner } from '../../adapters/keys/signer.js'
 import type { GateConfig } from '../../config/model.js'
@@ -60,7 +61,11 @@ function keys(dir: string): Check[] {
   if (!existsSync(dir)) return [warn('keys', 'none yet', 'capsule-gate serve makes them')]
   const active = listKeys(dir).filter(({ status }) => status === 'active')
   const signer = openSigner(dir)
-  for (const { purpose } of active) signer.sign(purpose, utf8('capsule-gate/doctor\n'))
+  const message = utf8('capsule-gate/doctor\n')
+  for (const { purpose } of active) {
+    if (purpose === 'cps') openCpsSigner(dir).sign(message)
+    else signer.sign(purpose, message)
+  }
   return [ok('keys', active.map(({ purpose, epoch }) => `${purpose} epoch ${epoch}`).join(', '))]
 }
 

@@ -14,6 +14,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
+import { addCpsKey } from '../../../src/adapters/keys/add.js'
+import { openCpsSigner } from '../../../src/adapters/keys/cps-signer.js'
 import { createKeys } from '../../../src/adapters/keys/create.js'
 import { exclusively } from '../../../src/adapters/keys/files.js'
 import { exportKeyring, type KeyStep, listKeys } from '../../../src/adapters/keys/keyring.js'
@@ -23,7 +25,9 @@ import { hex } from '../../../src/core/bytes/hex.js'
 import { parseKeyring } from '../../../src/core/statement/keys.js'
 import { toCose } from '../../../src/core/statement/sign1.js'
 import { verifySign1 } from '../../../src/core/statement/verify-sign1.js'
+import { verifyCps } from '../../../src/cps.js'
 import type { Signer } from '../../../src/ports/signer.js'
+import { chainOf } from '../../core/cps/made.js'
 import { sampleCapsule } from '../../core/statement/sample.js'
 import { signCapsule } from '../../core/statement/sign-capsule.js'
 
@@ -55,6 +59,50 @@ const sealed = (signer: Signer): Uint8Array => {
 }
 const verdict = (cose: Uint8Array): string | null =>
   verifySign1(cose, { keys: exportKeyring(dir).keys, crypto: nodeCrypto }).code
+
+describe('addCpsKey', () => {
+  it('makes the key once, beside those of an older keyring, and a private half for the owner', async () => {
+    await createKeys(dir)
+    const before = listKeys(dir)
+    const both = await Promise.allSettled([addCpsKey(dir), addCpsKey(dir)])
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(listKeys(dir).filter(({ purpose }) => purpose !== 'cps')).toEqual(before)
+    expect(statSync(join(dir, 'cps-1.key')).mode & 0o777).toBe(0o600)
+    expect(openSigner(dir).kid('event')).toHaveLength(32)
+  })
+
+  it('seals with the active key; what an earlier one sealed stays its own', async () => {
+    await createKeys(dir)
+    await addCpsKey(dir)
+    const chain = [openCpsSigner(dir)]
+    const { retired } = await rotateKeys(dir, 'cps')
+    chain.push(openCpsSigner(dir))
+    const texts = chain.map((by, index) => chainOf(1, by, { domain: `d${index}` })[0])
+    const keys = listKeys(dir)
+      .filter(({ purpose }) => purpose === 'cps')
+      .map(({ public_key: publicKey }) => ({ publicKey }))
+    for (const text of texts) {
+      expect(verifyCps(JSON.stringify(text), { keys, crypto: nodeCrypto })).toMatchObject({
+        ok: true,
+      })
+    }
+    expect(texts[0]?.signed_by).toBe(retired.public_key.slice(0, 16))
+    expect(privateFiles()).not.toContain('cps-1.key')
+  })
+
+  it.each<KeyStep>(['private_temporary', 'private_written', 'keyring_temporary'])(
+    'stopped at %s leaves the keyring as it was, and is done by the next',
+    async (at) => {
+      await createKeys(dir)
+      const onStep = (step: KeyStep): void => {
+        if (step === at) throw new Error('stopped')
+      }
+      await expect(addCpsKey(dir, { onStep })).rejects.toThrow('stopped')
+      expect(listKeys(dir).some(({ purpose }) => purpose === 'cps')).toBe(false)
+      expect((await addCpsKey(dir)).epoch).toBe(1)
+    },
+  )
+})
 
 describe('createKeys', () => {
   it('makes one active key per purpose, private halves for the owner only, and a public keyring', async () => {

@@ -1,0 +1,13 @@
+import { sign } from 'node:crypto'
+import type { CpsSigner } from '../../core/cps/seal.js'
+import { refuseOpenDirectory } from './files.js'
+import { activeKey, listKeys } from './keyring.js'
+import { privateHalf } from './signer.js'
+
+/** Seals with the key that is active now. A rotation counts for whoever opens it next. */
+export function openCpsSigner(dir: string): CpsSigner {
+  refuseOpenDirectory(dir)
+  const record = activeKey(listKeys(dir), 'cps')
+  const { key } = privateHalf(dir, record)
+  return { publicKey: record.public_key, sign: (message) => sign(null, message, key) }
+}
