@@ -1,6 +1,6 @@
 /**
  * A gate in a process of its own that asks, decides, postpones, withdraws and retries until a named
- * seam kills it. It first finishes what its predecessors left open. Run by approval-crash.test.ts.
+ * seam kills it. It first finishes what its predecessors left open. Run by approval-crash.long.test.ts.
  */
 import { createHash } from 'node:crypto'
 import { openSync, writeSync } from 'node:fs'

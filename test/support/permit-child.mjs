@@ -1,6 +1,6 @@
 /**
  * A gate that sends nothing itself, in a process of its own: runtimes ask it for permits and report. A named
- * seam kills it. Run by permit-crash.test.ts, which plays the runtimes.
+ * seam kills it. Run by permit-crash.long.test.ts, which plays the runtimes.
  */
 import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * A gate in a process of its own, under load until a named seam kills it. The "tool" is a file it
- * appends to: what stands there was sent, whatever the gate remembers. Run by crash-torture.test.ts.
+ * appends to: what stands there was sent, whatever the gate remembers. Run by crash-torture.long.test.ts.
  */
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * The reverse proxy in a process of its own, killed by a named seam while clients call through it.
- * Run by crash-torture-http.test.ts, which plays the clients and the tool.
+ * Run by crash-torture-http.long.test.ts, which plays the clients and the tool.
  */
 import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'

@@ -11,7 +11,7 @@ import type { DiskOptions, TestDisk } from './test-disk.js'
 
 /**
  * Seeded runs. Those of a failure are told, and can be had alone:
- * POWER_CASE='gate at after_sync' POWER_SEED=7 npm run jest -- test/e2e/power-loss-gate.test.ts
+ * POWER_CASE='gate at after_sync' POWER_SEED=7 npm run jest -- test/e2e/power-loss-gate.long.test.ts
  */
 const { POWER_CASE, POWER_SEED, POWER_ROUNDS } = process.env
 const ROUNDS = Number(POWER_ROUNDS ?? 1)

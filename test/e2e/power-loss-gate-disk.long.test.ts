@@ -6,7 +6,7 @@ import type { Plan } from '../support/power-loss/scenario.js'
 jest.unstable_mockModule('../../src/adapters/disk/files.js', () => door)
 const { gateRun } = await import('../support/power-loss/gate-run.js')
 
-/** As in power-loss-gate.test.ts; the power goes in the course of any operation of the disk. */
+/** As in power-loss-gate.long.test.ts; the power goes in the course of any operation of the disk. */
 afterAll(() => {
   process.stdout.write(`power loss of a gate, at operations of its disk: ${runsSoFar()} runs\n`)
   removeFolders()
