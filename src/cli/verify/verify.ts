@@ -122,9 +122,10 @@ export async function verifySource(
 /** One file for both: a gate's keyring, or keys of the Capsule Protocol alone. */
 function keysFor({ keys: path, level, profile }: Options): Pick<VerifySettings, 'keys' | 'other'> {
   if (path === undefined) return { keys: null, other: { keys: null, level } }
-  const others = readCpsKeys(readGiven(path, 'keyring '))
-  const isOwn = !others.ok || parseKeyring(readGiven(path)).ok
-  const keys = isOwn ? loadKeys(path) : null
+  const text = readGiven(path, 'keyring ')
+  const others = readCpsKeys(text)
+  // What is no keyring of either kind is told as what a gate's keyring has to be.
+  const keys = !others.ok || parseKeyring(text).ok ? loadKeys(path) : null
   if (!others.ok) return { keys, other: { keys: null, level } }
   const { keys: known, active } = others
   // Tried for signers that nobody knows, which `strict` refuses (CPS, key management).

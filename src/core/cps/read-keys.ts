@@ -1,5 +1,6 @@
 import { parse } from '../json/parse.js'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json/value.js'
+import { parseKeyring } from '../statement/keys.js'
 import type { Input } from './canonical.js'
 import { type CpsKey, keyFault } from './keys.js'
 
@@ -21,6 +22,7 @@ type Named = { readonly path: string; readonly key: CpsKey; readonly active: boo
 export function readCpsKeys(input: Input): CpsKeysRead {
   const parsed = parse(input, { maxDepth: 8 })
   if (!parsed.ok) return { ok: false, path: '$', detail: `is not strict JSON: ${parsed.code}` }
+  if (isObject(parsed.value) && isArray(parsed.value.get('keys'))) return ofGate(input)
   const named = isObject(parsed.value) ? namedIn(parsed.value) : null
   if (named === null) return { ok: false, path: '$', detail: 'is no keyring of a known form' }
   const found: CpsKey[] = []
@@ -34,6 +36,19 @@ export function readCpsKeys(input: Input): CpsKeysRead {
   return { ok: true, keys: found, active }
 }
 
+/** Of a gate's keyring: whole or refused, so that one that is misspelt is not taken for one without such keys. */
+function ofGate(input: Input): CpsKeysRead {
+  const ring = parseKeyring(input)
+  if (!ring.ok) return ring
+  const own = ring.keys.filter(({ purpose }) => purpose === 'cps')
+  const active = own.find(({ status }) => status === 'active')
+  return {
+    ok: true,
+    keys: own.map(({ public_key: publicKey }) => ({ publicKey })),
+    active: active === undefined ? null : { publicKey: active.public_key },
+  }
+}
+
 function namedIn(root: JsonObject): readonly Named[] | null {
   const [keys, epochs] = [root.get('keys'), root.get('epochs')]
   if (isArray(epochs)) {
@@ -41,13 +56,6 @@ function namedIn(root: JsonObject): readonly Named[] | null {
       const of = isObject(epoch) ? epoch : NONE
       const path = `$.epochs[${index}]`
       return named(path, of.get('public_key_hex'), of.get('status') === 'active')
-    })
-  }
-  if (isArray(keys)) {
-    return keys.flatMap((each, index) => {
-      const of = isObject(each) ? each : NONE
-      if (of.get('purpose') !== 'cps') return []
-      return [named(`$.keys[${index}]`, of.get('public_key'), of.get('status') === 'active')]
     })
   }
   const map = isObject(keys) ? keys : root
