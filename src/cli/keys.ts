@@ -75,7 +75,7 @@ export function register(program: Command): void {
     })
 }
 
-/** Keys of chains that others sealed, for exports that hold them and for verifying them here. */
+/** Keys of chains that others sealed: `verify --keys` takes the file they are kept in, known.json. */
 function registerKnown(keys: Command): void {
   const known = keys
     .command('known')

@@ -1,4 +1,4 @@
-import { isPathName } from '../../core/intent/fields.js'
+import { isPathName } from '../../core/http/path-name.js'
 import type { Mandate } from '../../core/intent/model.js'
 import { isUuid } from '../../core/intent/uuid.js'
 import { exactPlain } from '../../core/json/exact-plain.js'

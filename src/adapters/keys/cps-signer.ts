@@ -4,7 +4,7 @@ import { refuseOpenDirectory } from './files.js'
 import { activeKey, listKeys } from './keyring.js'
 import { privateHalf } from './signer.js'
 
-/** Seals with the key that is active now. A rotation counts for whoever opens it next. */
+/** Signs with the cps key that is active when it is opened; after a rotation it has to be opened again. */
 export function openCpsSigner(dir: string): CpsSigner {
   refuseOpenDirectory(dir)
   const record = activeKey(listKeys(dir), 'cps')

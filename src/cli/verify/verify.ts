@@ -128,7 +128,7 @@ function keysFor({ keys: path, level, profile }: Options): Pick<VerifySettings, 
   const keys = !others.ok || parseKeyring(text).ok ? loadKeys(path) : null
   if (!others.ok) return { keys, other: { keys: null, level } }
   const { keys: known, active } = others
-  // Tried for signers that nobody knows, which `strict` refuses (CPS, key management).
+  // Under `compat` a capsule by an unknown signer is checked with the active key (CPS, key management).
   const fallback = profile === 'compat' && active !== null ? { fallback: active } : {}
   return { keys, other: { keys: known.length === 0 ? null : known, level, ...fallback } }
 }

@@ -35,7 +35,7 @@ export type ReceiptsResult = {
   readonly fields: ReceiptFields | null
   /** Of the last action. */
   readonly head: string | null
-  /** A receipt is no signature: whoever rewrites all of them leaves no trace here. */
+  /** Receipts are not signed: a file in which all of them were made again verifies. */
   readonly not_checked: readonly string[]
 }
 
@@ -176,5 +176,5 @@ function faultyFields(action: JsonObject): string[] {
   return checks.flatMap(([name, isGood]) => (isGood ? [] : [name]))
 }
 
-/** Empty: nobody knows it. */
+/** An empty text stands for a hash that is not known. */
 const isHashOrNone = (value: JsonValue | undefined): boolean => value === '' || isHex64(value)

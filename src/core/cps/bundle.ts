@@ -35,7 +35,7 @@ export type BundleResult = {
   readonly findings: readonly BundleFinding[]
   readonly chains: number
   readonly capsules: number
-  /** `bundle`: the keys are its own, so that whoever signs all of it again is believed. */
+  /** `bundle`: none were given, and its own were used; a bundle that somebody else signed again passes. */
   readonly keys: 'given' | 'bundle'
   readonly not_checked: readonly string[]
 }

@@ -14,7 +14,7 @@ export type CpsValidation = {
 }
 export type ValidateOptions = {
   readonly profile: CpsProfile
-  /** The hash that somebody else says the capsule has. */
+  /** A hash from elsewhere that the content must have. */
   readonly claimedHash?: string
   readonly crypto: Sha3
 }

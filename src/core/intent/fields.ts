@@ -38,9 +38,6 @@ export function textField(fields: Fields, name: string, most: number): string {
   return value
 }
 
-/** A name that has a place in a path: `.` and `..` have another meaning there. */
-export const isPathName = (name: string): boolean => name !== '.' && name !== '..'
-
 export function uuidField(
   fields: Fields,
   name: string,

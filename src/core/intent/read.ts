@@ -1,5 +1,6 @@
 import { utf8 } from '../bytes/text.js'
 import { isUtcTimestamp } from '../capsule/timestamp.js'
+import { isPathName } from '../http/path-name.js'
 import { parseSourced } from '../json/parse.js'
 import { membersOf } from '../json/spans.js'
 import { isArray, isObject, type JsonValue } from '../json/value.js'
@@ -9,7 +10,6 @@ import {
   type Fields,
   flagField,
   isGiven,
-  isPathName,
   numberField,
   objectField,
   textField,

@@ -34,7 +34,7 @@ export const quoteUnicode = (text: string): string => JSON.stringify(text)
 
 const NOT_ASCII = /[\u007f-\uffff]/g
 
-/** `ensure_ascii=True`: all but U+0020 to U+007E as `\uXXXX`, a surrogate at a time. */
+/** `ensure_ascii=True`: what is not U+0020 to U+007E as an escape of four hex digits for each code unit. */
 export const quoteAscii = (text: string): string =>
   JSON.stringify(text).replace(
     NOT_ASCII,

@@ -8,6 +8,7 @@ import { thaw } from '../evidence/frozen.js'
 import { factsOf } from '../govern/constrain.js'
 import { type Joined, type Refused, type RefusedBefore, refuse } from '../govern/exit.js'
 import { demandsPerson } from '../intent/demands-person.js'
+import { isAgain } from '../intent/is-again.js'
 import { identitiesOf, stands } from './call-identity.js'
 import { claimItem } from './claim-item.js'
 import { recallRun } from './decide/recall.js'
@@ -21,8 +22,7 @@ export async function findItem(
   known: Constrained,
   parts: Parts,
 ): Promise<Item | Refused | RefusedBefore | Joined> {
-  const isAgain = known.intent !== null && known.intent.written === null
-  if (known.mode === 'observe' && !demandsPerson(known) && !isAgain) return { kind: 'none' }
+  if (known.mode === 'observe' && !demandsPerson(known) && !isAgain(known)) return { kind: 'none' }
   const { approvalId } = known.call
   const approval =
     approvalId === null ? await openFor(known, parts) : await named(known, approvalId, parts)

@@ -41,7 +41,6 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
   const stillAllowed = (): boolean =>
     parts.world().generation === reserved.world.generation &&
     parts.identity.isStillKnown(reserved.agent) &&
-    bearsGood(reserved, parts) &&
     stillStands(reserved, parts)
   if (!stillAllowed()) {
     return { observation: { kind: 'not_sent', cause: 'withdrawn', deadline: false }, held: null }
@@ -56,22 +55,19 @@ async function run(reserved: Reserved, dispatch: Dispatch, parts: Parts): Promis
   }
 }
 
-/** The mandate that identified its agent, which a call that goes on by itself does not bring again. */
-function bearsGood({ agent: { mandate } }: Reserved, { mandates, state }: Parts): boolean {
-  if (mandate === undefined) return true
-  const standing = { sessionId: null, mandateId: mandate.id, missionRef: null, object: null }
-  return mandates.isStillGood(mandate) && state.stillStands(standing)
-}
-
-/** The call's own session, mandate and object: the generation would let one agent make all calls stale. */
+/**
+ * The call's own session, mandate and object: the generation would let one agent make all calls stale. A call that goes
+ * on by itself brings no mandate again, and has the one that identified its agent.
+ */
 function stillStands(reserved: Reserved, parts: Parts): boolean {
-  const { intent, mandate } = reserved
-  if (mandate === null) return true
+  const { intent, agent } = reserved
+  const mandate = reserved.mandate ?? agent.mandate
+  if (mandate === undefined) return true
   const { sessionId = null, missionRef = null } = intent?.intent ?? {}
   const standing = { sessionId, mandateId: mandate.id, object: judgedIn(reserved) }
   return (
     parts.mandates.isStillGood(mandate) &&
-    parts.state.stillStands({ ...standing, missionRef: mandate.missionRef ?? missionRef })
+    parts.state.stillStands({ ...standing, missionRef: reserved.mandate?.missionRef ?? missionRef })
   )
 }
 

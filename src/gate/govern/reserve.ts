@@ -1,6 +1,7 @@
 import type { BudgetClaim, BudgetReading, Conflict } from '../../ports/state.js'
 import { isSameRequest } from '../answer/replay.js'
 import type { Approved, MustAsk, Parts, Reserved } from '../context.js'
+import { isAgain } from '../intent/is-again.js'
 import { advance } from './advance.js'
 import { withReadings } from './constrain.js'
 import { type Refused, refuse } from './exit.js'
@@ -10,10 +11,10 @@ export async function reserve(
   approved: Approved,
   parts: Parts,
 ): Promise<Reserved | MustAsk | Refused> {
-  const { grant, decisionId, supersedes, intent } = approved
+  const { grant, decisionId, supersedes } = approved
   // A declaration that was on record before runs with the item that waits for it, or not at all: that ends once.
-  const isAgain = intent !== null && intent.written === null
-  if (isAgain && supersedes === null) return refuse(approved, 'intent_duplicate')
+  const again = isAgain(approved)
+  if (again && supersedes === null) return refuse(approved, 'intent_duplicate')
   const outcome = await parts.state.reserve({
     actionId: approved.actionId,
     operator: approved.world.operator,
@@ -31,7 +32,7 @@ export async function reserve(
   // Nothing was taken, so the item that this call would have closed stays as it is.
   const unbound = { ...approved, supersedes: null }
   // A call that needs no grant of that item may run while another is just closing it.
-  if (outcome.kind === 'item' && grant !== decisionId && !isAgain) return reserve(unbound, parts)
+  if (outcome.kind === 'item' && grant !== decisionId && !again) return reserve(unbound, parts)
   // A call with a grant is not put before a person again: a window that still refuses is one that does not ask.
   if (outcome.kind === 'budget' && grant === null) {
     const full = outcome.readings.filter((reading) => refuses(reading, approved))

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Answer } from '../../../src/gate/answer/answer.js'
+import type { Seam } from '../../../src/gate/context.js'
 import { decide, person } from '../../support/approvals.js'
 import { bookingGate } from '../../support/booking-gate.js'
 import { BOOKING, bookingCall, type Claims, carried, stepsOf } from '../../support/intents.js'
@@ -13,6 +14,9 @@ const OPTIONAL = BOOKING.replaceAll('intent: required', 'intent: optional').repl
 const OFF = OPTIONAL.replaceAll(/\n *intent: optional/g, '')
 const POLICIES = `@id("all") permit (principal, action, resource)
 unless { action == Action::"dev.capsulegate.canary" };`
+const ASKING = `${POLICIES}
+@id("ask") @hem("required") forbid (principal, action, resource)
+unless { context.approval.granted || action == Action::"dev.capsulegate.canary" };`
 const told = (answer: Answer): string => ('code' in answer ? answer.code : answer.kind)
 afterEach(() => expect(gate.server.requests.length).toBeLessThanOrEqual(1))
 
@@ -41,14 +45,11 @@ describe.each([
   })
 
   it('is not served by a call that goes on for it once the mandate is revoked', async () => {
-    const ask = `${POLICIES}
-@id("ask") @hem("required") forbid (principal, action, resource)
-unless { context.approval.granted || action == Action::"dev.capsulegate.canary" };`
     const later = manifest.replaceAll(
       'irreversibility:',
       'hitl: {on_approval: dispatch}\n    irreversibility:',
     )
-    await gate.reopen({ manifest: later, policies: ask }, 'fresh')
+    await gate.reopen({ manifest: later, policies: ASKING }, 'fresh')
     const { mandate, jti } = stepsOf(gate.issuer, { claims: WIDE })
     const call = bookingCall('CloseBooking', 'b-1', null, bearing(mandate))
     const asked = await gate.send(call)
@@ -61,6 +62,36 @@ unless { context.approval.granted || action == Action::"dev.capsulegate.canary" 
     await gate.at.gate.close()
     const last = (await gate.at.capsules()).at(-1)?.capsule
     expect(last?.disposition).toMatchObject({ verdict_class: 'denied' })
+    expect(last?.effect).toBeUndefined()
+  })
+})
+
+describe('a call that goes on for its agent', () => {
+  it('is not sent where the mandate is revoked between its judgement and its first byte', async () => {
+    let turning = false
+    let jti = ''
+    const seam = async (name: Seam): Promise<void> => {
+      if (name !== 'before_first_byte' || !turning) return
+      turning = false
+      await gate.at.gate.revokeMandate(jti, 'olga')
+    }
+    const manifest = OFF.replaceAll(
+      'irreversibility:',
+      'hitl: {on_approval: dispatch}\n    irreversibility:',
+    )
+    await gate.reopen({ manifest, policies: ASKING, seam }, 'fresh')
+    const steps = stepsOf(gate.issuer, { claims: WIDE })
+    jti = steps.jti
+    const asked = await gate.send(bookingCall('CloseBooking', 'b-1', null, bearing(steps.mandate)))
+    if (asked.kind !== 'pending') throw new Error(told(asked))
+    await decide(gate.at.gate, asked.approvalId, person('alice'), { kind: 'approve' })
+    turning = true
+    await gate.at.gate.dispatchApproved(() => () => {
+      throw new Error('nothing may be sent')
+    })
+    await gate.at.gate.close()
+    const last = (await gate.at.capsules()).at(-1)?.capsule
+    expect([turning, last?.disposition.verdict_class]).toEqual([false, 'engine_failure'])
     expect(last?.effect).toBeUndefined()
   })
 })

@@ -3,9 +3,9 @@ import { nodeCrypto } from '../../../src/adapters/crypto-node.js'
 import type { HttpCall } from '../../../src/core/call/call.js'
 import type { Seam } from '../../../src/gate/context.js'
 import { verifyLedger } from '../../../src/verify.js'
-import { decide, person } from '../../support/approvals.js'
+import { decide, fakeTime, person } from '../../support/approvals.js'
 import { bookingGate } from '../../support/booking-gate.js'
-import { bookingCall, carried } from '../../support/intents.js'
+import { bookingCall, carried, stepsOf } from '../../support/intents.js'
 import { rawUpstream } from '../../support/raw-upstream.js'
 import { upstreamTo } from '../../support/rig.js'
 
@@ -46,7 +46,11 @@ describe('a gap', () => {
     expect(await gate.at.gate.read.object(gate.steps.soId)).toMatchObject({ state: null })
   })
 
-  it('in two calls at once is decided once: who resumes what another ends, comes too late', async () => {
+  it.each([
+    ['who resumes what another ends', 'decision'],
+    ['a deadline', 'deadline'],
+  ])('in two calls at once is decided once: %s comes too late', async (_, later) => {
+    const { advance, ...time } = fakeTime()
     /** While set, so many calls that come to the seam wait there. */
     let held: { seam: Seam; left: number; reached: () => void; gone: Promise<void> } | null = null
     const stop = (seam: Seam, left: number) => {
@@ -68,7 +72,9 @@ describe('a gap', () => {
       }
       await of.gone
     }
-    await gate.reopen({ seam }, 'fresh')
+    await gate.reopen({ seam, ...time }, 'fresh')
+    const { now } = time.clock
+    gate.steps = stepsOf(gate.issuer, { now, claims: { exp: now() / 1000 + 10_000_000 } })
     const elsewhere = (): Promise<unknown> => {
       const made = declaredRead()
       return gate.send(made, { ...made, target: '/v1/bookings/b-2' })
@@ -88,11 +94,18 @@ describe('a gap', () => {
     const refusal = { kind: 'deny', reason: 'no' } as const
     const refused = decide(gate.at.gate, first.approvalId, person('bob'), refusal)
     await ending.reached
-    const resumed = decide(gate.at.gate, second.approvalId, person('alice'), { kind: 'approve' })
-    // The second waits for the first, which stands at the seam.
-    ending.release()
+    // The second finds the first at the seam.
+    if (later === 'decision') {
+      const resumed = decide(gate.at.gate, second.approvalId, person('alice'), { kind: 'approve' })
+      ending.release()
+      expect(await resumed).toMatchObject({ kind: 'refused', why: 'already_decided' })
+    } else {
+      advance(10_000_000)
+      const due = gate.at.gate.expireDue()
+      ending.release()
+      await due
+    }
     expect(await refused).toMatchObject({ kind: 'recorded', state: 'refused' })
-    expect(await resumed).toMatchObject({ kind: 'refused', why: 'already_decided' })
     expect(await gate.lines('SESSION_RESUMED')).toEqual([])
     expect(await gate.lines('SESSION_CLOSED')).toHaveLength(1)
     expect(await faults()).toEqual([])

@@ -4,7 +4,7 @@ import { decide, person } from '../../support/approvals.js'
 import { bookingGate } from '../../support/booking-gate.js'
 import { bookingCall, carried, MISSION, stepsOf } from '../../support/intents.js'
 
-/** What stands of a declaration where others than external auditors look (seed §4.2). */
+/** What others than external auditors get of a declaration (seed §4.2), and what of it is put before people. */
 const gate = bookingGate()
 const ELSE = 'aaaaaaaa-7f1e-4c8e-9d53-0c5a6e1f2b90'
 
@@ -34,6 +34,18 @@ it.each([
     expect(JSON.stringify(evidence)).not.toMatch(/Zinnober|aaaaaaaa-7f1e/)
   },
 )
+
+it('that names another mission too often puts no more before people than its agent may', async () => {
+  await gate.reopen({ intents: { missionMismatches: 1 }, openPerAgent: 1 }, 'fresh')
+  for (let n = 0; n < 3; n++) {
+    const steps = stepsOf(gate.issuer, { claims: { mission_ref: MISSION } })
+    const intent = steps.standard('ReadBooking', { mission_ref: ELSE })
+    await gate.send(bookingCall('ReadBooking', 'b-1', carried(intent, steps.mandate)))
+  }
+  expect(await gate.at.gate.parts.state.approvals()).toHaveLength(1)
+  const closed = await gate.lines('SESSION_CLOSED')
+  expect(closed.map(({ reason }) => reason)).toEqual(['nobody_to_ask', 'nobody_to_ask'])
+})
 
 it('is its comparison, however late a person decided', async () => {
   const demand = gate.steps.standard('ReadBooking', { hem_urgency: 'REQUIRED' })

@@ -3,7 +3,7 @@ import type { Capsule } from '../../../core/capsule/model.js'
 import type { LineOf } from '../../../core/journal/vocabulary.js'
 import type { Approval, Vote } from '../../../ports/state.js'
 import type { Dump } from './dump.js'
-import { sortedValues, sweeper } from './maps.js'
+import { byOpening, sortedValues, sweeper } from './maps.js'
 import { createRefusals } from './refusals.js'
 
 /** `before`: the capsule the current parent superseded; a vote line names the one it was cast on. */
@@ -14,8 +14,7 @@ const requestKey = ({ agent, requestDigest }: Pick<Approval, 'agent' | 'requestD
 
 const isOpen = ({ state }: Approval): boolean => state.kind !== 'closed'
 
-const oldestFirst = (approvals: readonly Approval[]): Approval[] =>
-  [...approvals].sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0))
+const oldestFirst = (approvals: readonly Approval[]): Approval[] => [...approvals].sort(byOpening)
 
 export type Approvals = ReturnType<typeof createApprovals>
 

@@ -25,3 +25,9 @@ export function sweeper<V>(
 /** By key: equal folds dump equally, whatever the order of their entries. */
 export const sortedValues = <V>(map: ReadonlyMap<string, V>): V[] =>
   [...map.keys()].sort().map((key) => map.get(key) as V)
+
+/** Oldest first. */
+export const byOpening = (
+  a: { readonly openedAt: string },
+  b: { readonly openedAt: string },
+): number => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)

@@ -1,11 +1,12 @@
 import type { Agent } from '../../../core/call/agent.js'
 import type { Call } from '../../../core/call/call.js'
 import type { Mandate } from '../../../core/intent/model.js'
-import { currentState, UNKNOWN_STATE } from '../../../core/intent/object.js'
+import { currentState } from '../../../core/intent/object.js'
 import type { ObjectModel } from '../../../core/manifest/model.js'
 import type { Session } from '../../../ports/state.js'
-import type { Governed, Parts, World } from '../../context.js'
+import type { Parts, World } from '../../context.js'
 import { readMandate, type ShownMandate } from '../declare/read-mandate.js'
+import { governedObject } from '../governed-object.js'
 import { openActions } from './open-actions.js'
 
 /** What an agent plans by (seed intent-declaration-primitive-01 §5.1, PLAN): its object, and what is open to it. */
@@ -41,12 +42,7 @@ export async function openTransitions(
   const { state, advice, clock } = parts
   const world = parts.world()
   const model = modelFor(mandate, world)
-  const onRecord = await state.object(mandate.soId)
-  const object: Governed = {
-    model,
-    soId: mandate.soId,
-    state: onRecord === null ? null : (onRecord.state ?? UNKNOWN_STATE),
-  }
+  const object = governedObject(mandate.soId, model, await state.object(mandate.soId))
   const tooOften = !advice.mayAdvise(mandate.sessionId ?? mandate.id, clock.now())
   return {
     kind: 'open',

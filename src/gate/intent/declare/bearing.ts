@@ -1,9 +1,9 @@
-import type { Mandate } from '../../../core/intent/model.js'
 import { UNKNOWN_STATE } from '../../../core/intent/object.js'
 import { objectIdOf } from '../../../core/intent/object-id.js'
-import type { Admitted, Governed, Intended, Parts } from '../../context.js'
+import type { Admitted, Intended, Parts } from '../../context.js'
 import { advance } from '../../govern/advance.js'
 import { type Refused, refuse } from '../../govern/exit.js'
+import { governedObject } from '../governed-object.js'
 import { isInPermittedState } from './may-proceed.js'
 import { showMandate } from './show-mandate.js'
 
@@ -15,11 +15,13 @@ export async function bearing(admitted: Admitted, parts: Parts): Promise<Intende
   const mandate = await showMandate(admitted, parts)
   if ('exit' in mandate) return mandate
   const { rule, manifest, args } = admitted
-  const object = mandate.permittedStates === null ? null : await objectOf(mandate, admitted, parts)
+  const model = manifest.object ?? null
+  const { soId, permittedStates } = mandate
+  const object =
+    permittedStates === null ? null : governedObject(soId, model, await parts.state.object(soId))
   const known = advance(admitted, { intent: null, mandate, object })
-  const model = manifest.object
-  const asked = model === undefined ? null : objectIdOf(model, args, parts.crypto)
-  if (asked !== null && asked !== mandate.soId) {
+  const asked = model === null ? null : objectIdOf(model, args, parts.crypto)
+  if (asked !== null && asked !== soId) {
     return refuse(known, 'intent_object_mismatch', { observed: 'request' })
   }
   if (!mandate.actions.includes(rule.action)) return refuse(known, 'mandate_scope')
@@ -43,14 +45,4 @@ export async function borneBefore(
     return refuse(known, 'mandate_invalid', { observed: 'expired' }, { fault: 'expired' })
   }
   return (await parts.state.isRevoked(id)) ? refuse(known, 'mandate_revoked') : known
-}
-
-async function objectOf(
-  { soId }: Mandate,
-  { manifest }: Admitted,
-  { state }: Parts,
-): Promise<Governed> {
-  const onRecord = await state.object(soId)
-  const now = onRecord === null ? null : (onRecord.state ?? UNKNOWN_STATE)
-  return { model: manifest.object ?? null, soId, state: now }
 }

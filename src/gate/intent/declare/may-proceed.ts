@@ -6,11 +6,12 @@ import {
   UNKNOWN_STATE,
 } from '../../../core/intent/object.js'
 import type { Session } from '../../../ports/state.js'
-import type { Admitted, Governed, Intended, OnRecord, Parts } from '../../context.js'
+import type { Admitted, Intended, OnRecord, Parts } from '../../context.js'
 import { advance } from '../../govern/advance.js'
 import { type Refused, refuse } from '../../govern/exit.js'
 import { haltFor } from '../../operate/halt.js'
 import { demandsPerson } from '../demands-person.js'
+import { governedObject } from '../governed-object.js'
 
 /** What the call stands on, after its declaration is on record: session, mission, state of the object, mandate. */
 export async function mayProceed(
@@ -24,8 +25,8 @@ export async function mayProceed(
   const changes = model !== null && transitionOf(model, rule.action) !== undefined
   const claim = changes ? await parts.state.claim(`object ${mandate.soId}`, actionId) : null
   const onRecord = await parts.state.object(mandate.soId)
-  const state = onRecord === null ? null : (onRecord.state ?? UNKNOWN_STATE)
-  const object: Governed = { model, soId: mandate.soId, state }
+  const object = governedObject(mandate.soId, model, onRecord)
+  const { state } = object
   const known = advance(admitted, { intent, mandate, object })
 
   const { sessionId } = intent.intent

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { VERDICT_CLASSES } from '../../../core/capsule/registries.js'
-import { isPathName } from '../../../core/intent/fields.js'
+import { isPathName } from '../../../core/http/path-name.js'
 
 /** Shapes that several routes share. */
 export const actionId = z

@@ -11,7 +11,7 @@ import type {
 import type { Approvals } from '../approvals.js'
 import type { SessionDump } from '../dump.js'
 import type { Governed } from '../governed.js'
-import { sortedValues } from '../maps.js'
+import { byOpening, sortedValues } from '../maps.js'
 import { createBoundMandates } from './bound-mandates.js'
 import { createCommittedIds } from './committed-ids.js'
 import { createIdle } from './idle-sessions.js'
@@ -184,7 +184,7 @@ export function createSessions(
       sortedValues(open)
         .filter(({ ending }) => ending === null)
         .map(shown)
-        .sort(oldestFirst),
+        .sort(byOpening),
     isOver,
     stillStands({ sessionId, mandateId, missionRef, object }: Standing): boolean {
       if (sessionId !== null && !goesOn(sessionId)) return false
@@ -297,6 +297,3 @@ export function createSessions(
     })
   }
 }
-
-const oldestFirst = (a: Session, b: Session): number =>
-  a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0
