@@ -13,8 +13,7 @@ export async function reserve(
 ): Promise<Reserved | MustAsk | Refused> {
   const { grant, decisionId, supersedes } = approved
   // A declaration that was on record before runs with the item that waits for it, or not at all: that ends once.
-  const again = isAgain(approved)
-  if (again && supersedes === null) return refuse(approved, 'intent_duplicate')
+  if (isAgain(approved) && supersedes === null) return refuse(approved, 'intent_duplicate')
   const outcome = await parts.state.reserve({
     actionId: approved.actionId,
     operator: approved.world.operator,
@@ -32,7 +31,7 @@ export async function reserve(
   // Nothing was taken, so the item that this call would have closed stays as it is.
   const unbound = { ...approved, supersedes: null }
   // A call that needs no grant of that item may run while another is just closing it.
-  if (outcome.kind === 'item' && grant !== decisionId && !again) return reserve(unbound, parts)
+  if (outcome.kind === 'item' && grant !== decisionId) return reserve(unbound, parts)
   // A call with a grant is not put before a person again: a window that still refuses is one that does not ask.
   if (outcome.kind === 'budget' && grant === null) {
     const full = outcome.readings.filter((reading) => refuses(reading, approved))

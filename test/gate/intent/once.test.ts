@@ -138,6 +138,16 @@ describe('sessions that demand a person for one request', () => {
     expect(told(await send(two.standard('ReadBooking', demand), two.mandate))).toBe(
       'approval_pending',
     )
+    // Nor where they name it.
+    const [approval] = await at.gate.parts.state.approvals()
+    const three = stepsNow()
+    const other = bookingCall(
+      'ReadBooking',
+      'b-1',
+      carried(three.standard('ReadBooking', demand), three.mandate),
+      { approvalId: approval?.approvalId ?? '' },
+    )
+    expect(told(await at.gate.govern(other, sending(upstream, other)))).toBe('approval_pending')
     expect(server.requests).toHaveLength(0)
     expect(told(await send(first, one.mandate))).toBe('executed')
   })
